@@ -1,0 +1,78 @@
+"""What the commands share: the organisation, the act, the options that recur, and how a result is reported."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import click
+from sqlalchemy import select
+
+from app import clock, settings
+from app.database import WEB, transaction
+from app.domain.errors import Refused
+from app.models import Organisation
+from app.trail.act import OPERATOR, Act
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Day(click.ParamType):
+    """A calendar date, YYYY-MM-DD, without a time and without a zone (P6)."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dt.date:
+        if isinstance(value, dt.date):
+            return value
+        try:
+            if len(str(value)) != len("2027-03-31"):
+                raise ValueError
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a date: write it as 2027-03-31", param, ctx)
+
+
+DAY = Day()
+
+
+def org_option(command: Command) -> Command:
+    return click.option("--org", metavar="SLUG", help="The organisation; may be left out where there is one.")(command)
+
+
+def json_option(command: Command) -> Command:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object alone on stdout.")(command)
+
+
+def find_org(slug: str | None) -> int:
+    """The id of the organisation. Raises Refused if there is none, or several and none named."""
+    with transaction() as session:
+        orgs = dict(session.execute(select(Organisation.slug, Organisation.id)).tuples().all())
+    if slug is not None:
+        if slug not in orgs:
+            raise Refused(f"there is no organisation {slug!r}: `onus org add` makes one")
+        return orgs[slug]
+    if len(orgs) != 1:
+        hint = f"name one with --org: {', '.join(sorted(orgs))}" if orgs else "make one with `onus org add`"
+        raise Refused(f"there are {len(orgs)} organisations: {hint}")
+    return next(iter(orgs.values()))
+
+
+@contextlib.contextmanager
+def acting(slug: str | None, role: str = WEB, actor: str = OPERATOR) -> Iterator[Act]:
+    """One transaction for one organisation, with its instant. Commits at the end."""
+    org = find_org(slug)
+    with transaction(org, role) as session:
+        yield Act(session, org, clock.now(session, settings()), actor)
+
+
+def report(as_json: bool, result: Mapping[str, Any], lines: Iterable[str]) -> None:
+    """The result as one JSON object, or its lines for a person."""
+    if as_json:
+        click.echo(json.dumps(result, default=str, ensure_ascii=False))
+    else:
+        for line in lines:
+            click.echo(line)

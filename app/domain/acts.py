@@ -1,0 +1,110 @@
+"""The codes of the register and of what people do to it: roles, statuses, outcomes, answers and mandatory reasons.
+
+Must not hold the codes of claims and deliveries (`delivery.py`), nor words for the screen.
+"""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a member may do in an organisation."""
+
+    admin = "admin"
+    officer = "officer"
+    staff = "staff"
+    inspector = "inspector"
+
+
+class Status(StrEnum):
+    """Whether a subject is watched; only a watched one is told about."""
+
+    draft = "draft"
+    watched = "watched"
+    out_of_service = "out_of_service"
+    archived = "archived"
+
+
+class OnlyIf(StrEnum):
+    """The condition of a rule."""
+
+    always = "always"
+    nobody_on_it = "nobody_on_it"
+
+
+class Answer(StrEnum):
+    """What a person says to a claim. None of these closes the obligation."""
+
+    seen = "seen"
+    on_it = "on_it"
+    done = "done"
+    not_mine = "not_mine"
+    help = "help"
+
+
+class Outcome(StrEnum):
+    """How an obligation was closed."""
+
+    met = "met"
+    failed = "failed"
+    not_required = "not_required"
+    entered_in_error = "entered_in_error"
+
+
+class FilingResult(StrEnum):
+    """How a filing with the authority ended."""
+
+    granted = "granted"
+    refused = "refused"
+    withdrawn = "withdrawn"
+
+
+class InForce(StrEnum):
+    """Whether the old permit stays in force while a filing is pending; only `yes` silences alerts."""
+
+    yes = "yes"
+    no = "no"
+    unclear = "unclear"
+
+
+class MoveReason(StrEnum):
+    """Why a due date was moved."""
+
+    authority = "authority"
+    typing_error = "typing_error"
+    law_change = "law_change"
+    agreed = "agreed"
+    other = "other"
+
+
+class SnoozeReason(StrEnum):
+    """Why a subject was snoozed."""
+
+    waiting = "waiting"
+    planned = "planned"
+    other = "other"
+
+
+class ArchiveReason(StrEnum):
+    """Why a subject was archived."""
+
+    gone = "gone"
+    replaced = "replaced"
+    sold = "sold"
+    other = "other"
+
+
+class CloseReason(StrEnum):
+    """Why an obligation was closed without being done."""
+
+    not_required = "not_required"
+    replaced = "replaced"
+    entered_in_error = "entered_in_error"
+    other = "other"
+
+
+class ReopenReason(StrEnum):
+    """Why a closed obligation was opened again."""
+
+    not_done = "not_done"
+    typing_error = "typing_error"
+    other = "other"

@@ -1,0 +1,24 @@
+"""The tables. Importing this package makes all of them known to `Base.metadata`."""
+
+from app.models.base import Base
+from app.models.ledger import (
+    Acknowledgement,
+    Delivery,
+    DeliveryAttempt,
+    NotificationLedger,
+    ScanQueue,
+    ScanRun,
+    SchedulerProcess,
+    Watermark,
+)
+from app.models.people import Account, Member, MemberSite, Organisation, Post, SitePost
+from app.models.register import Kind, Obligation, Site, Subject
+from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleSubject, RuleThreshold
+from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
+
+__all__ = [
+    "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "Delivery", "DeliveryAttempt",
+    "ImportRun", "Kind", "Member", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind",
+    "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site",
+    "SitePost", "Subject", "Watermark",
+]  # fmt: skip

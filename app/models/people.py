@@ -1,0 +1,114 @@
+"""Organisations, logins, the people of an organisation and the posts that they hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import ForeignKeyConstraint, Index, Interval, PrimaryKeyConstraint, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.domain.acts import Role
+from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
+
+
+class Organisation(Base):
+    """The tenant. Outside row-level security by its nature: it is what a transaction acts for."""
+
+    __tablename__ = "organisation"
+
+    id: Mapped[OwnId]
+    slug: Mapped[str] = mapped_column(unique=True)
+    name: Mapped[str]
+    locale: Mapped[str] = mapped_column(server_default="en")
+    timezone: Mapped[str]
+    grace_period: Mapped[dt.timedelta] = mapped_column(Interval, server_default=text("interval '24 hours'"))
+
+
+class Account(Base):
+    """A login, global: one person may be a member of several organisations."""
+
+    __tablename__ = "account"
+    __table_args__ = (Index("account_address_key", text("lower(email)"), unique=True),)  # Serves sign-in.
+
+    id: Mapped[OwnId]
+    email: Mapped[str]
+    name: Mapped[str]
+    password_hash: Mapped[str | None]
+    locale: Mapped[str] = mapped_column(server_default="en")
+    is_active: Mapped[bool] = mapped_column(server_default=text("true"))
+
+
+class Member(Base):
+    """A person of the organisation, with an account or without one."""
+
+    __tablename__ = "member"
+    __table_args__ = (
+        org_key(),
+        ForeignKeyConstraint(["account_id"], ["account.id"]),
+        one_of("role", Role),
+        UniqueConstraint("org_id", "account_id"),
+        Index("member_address_key", "org_id", text("lower(email)"), unique=True),  # Serves `member:EMAIL`.
+        Index("member_number_idx", "org_id", "number", postgresql_where=text("number is not null")),  # Serves imports.
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    account_id: Mapped[int | None]
+    name: Mapped[str]
+    email: Mapped[str | None]
+    number: Mapped[str | None]
+    role: Mapped[str]
+    locale: Mapped[str] = mapped_column(server_default="en")
+    is_active: Mapped[bool] = mapped_column(server_default=text("true"))
+    valid_until: Mapped[dt.date | None]
+    left_on: Mapped[dt.date | None]
+    email_alerts: Mapped[bool] = mapped_column(server_default=text("true"))
+
+
+class MemberSite(Base):
+    """Limits a member to sites; no row means all of them."""
+
+    __tablename__ = "member_site"
+    __table_args__ = (
+        PrimaryKeyConstraint("org_id", "member_id", "site_id"),
+        of_org("member_id", "member"),
+        of_org("site_id", "site"),
+    )
+
+    org_id: Mapped[int]
+    member_id: Mapped[int]
+    site_id: Mapped[int]
+
+
+class Post(Base):
+    """A function at a site, such as plant manager."""
+
+    __tablename__ = "post"
+    __table_args__ = (
+        org_key(),
+        Index("post_name_key", "org_id", text("lower(name)"), unique=True),
+    )  # Serves `post:NAME`.
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    name: Mapped[str]
+
+
+class SitePost(Base):
+    """Who holds a post at a site, from its first day until its last (both included)."""
+
+    __tablename__ = "site_post"
+    __table_args__ = (
+        PrimaryKeyConstraint("org_id", "site_id", "post_id", "member_id", "from_on"),
+        of_org("site_id", "site"),
+        of_org("post_id", "post"),
+        of_org("member_id", "member"),
+        Index("site_post_member_idx", "org_id", "member_id"),  # Serves a person's posts.
+    )
+
+    org_id: Mapped[int]
+    site_id: Mapped[int]
+    post_id: Mapped[int]
+    member_id: Mapped[int]
+    from_on: Mapped[dt.date]
+    until_on: Mapped[dt.date | None]

@@ -1,0 +1,136 @@
+"""The register: sites, kinds, the subjects that lapse, and their dated obligations."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Index, Time, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.domain.acts import FilingResult, InForce, Outcome, Status
+from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
+
+
+class Site(Base):
+    """A place with its own calendar. The zone is checked where it is entered, and again, with care, where it is used."""
+
+    __tablename__ = "site"
+    __table_args__ = (
+        org_key(),
+        Index("site_name_key", "org_id", text("lower(name)"), unique=True),
+    )  # Serves `--site NAME`.
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    name: Mapped[str]
+    timezone: Mapped[str]
+    country: Mapped[str | None]
+    region: Mapped[str | None]
+    alert_from: Mapped[dt.time] = mapped_column(Time, server_default=text("'00:00'"))
+    archived_at: Mapped[dt.datetime | None]
+
+
+class Kind(Base):
+    """Permit, training …: whether it expires or falls due, and what to do about it."""
+
+    __tablename__ = "kind"
+    __table_args__ = (
+        org_key(),
+        one_of("wording", ("expires", "falls_due")),
+        Index("kind_name_key", "org_id", text("lower(name)"), unique=True),  # Serves rules and imports.
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    name: Mapped[str]
+    wording: Mapped[str] = mapped_column(server_default="expires")
+    what_to_do: Mapped[str] = mapped_column(server_default="")
+
+
+class Subject(Base):
+    """An entry of the register: a thing that can lapse."""
+
+    __tablename__ = "subject"
+    __table_args__ = (
+        org_key(),
+        of_org("site_id", "site"),
+        of_org("kind_id", "kind"),
+        of_org("owner_member_id", "member"),
+        of_org("owner_post_id", "post"),
+        of_org("holder_id", "member"),
+        of_org("part_of_id", "subject"),
+        one_of("status", Status),
+        one_of("recurrence_basis", ("due", "done")),
+        CheckConstraint("part_of_id <> id", name="not_part_of_itself"),
+        UniqueConstraint("org_id", "site_id", "reference_key"),
+        Index("subject_reference_idx", "org_id", "reference_key"),  # Serves REF of the commands and the search.
+        # Serves the scan: which watched subjects of which kind and site does a rule reach?
+        Index("subject_watched_idx", "org_id", "site_id", "kind_id", "id", postgresql_where=text("status = 'watched'")),
+        Index("subject_owner_idx", "org_id", "owner_member_id", postgresql_where=text("owner_member_id is not null")),
+        Index("subject_holder_idx", "org_id", "holder_id", postgresql_where=text("holder_id is not null")),
+        Index("subject_part_idx", "org_id", "part_of_id", postgresql_where=text("part_of_id is not null")),
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    site_id: Mapped[int]
+    kind_id: Mapped[int]
+    reference: Mapped[str]
+    reference_key: Mapped[str]
+    title: Mapped[str]
+    owner_member_id: Mapped[int | None]
+    owner_post_id: Mapped[int | None]
+    holder_id: Mapped[int | None]
+    part_of_id: Mapped[int | None]
+    due_from: Mapped[dt.date | None]
+    recurrence: Mapped[str | None]
+    recurrence_basis: Mapped[str | None]
+    status: Mapped[str] = mapped_column(server_default="watched")
+    snoozed_until: Mapped[dt.date | None]
+    legal_basis: Mapped[str] = mapped_column(server_default="")
+    notes: Mapped[str] = mapped_column(server_default="")
+    extra: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
+
+
+class Obligation(Base):
+    """One dated duty of a subject, open until it is closed. `due_on` is a date in the calendar of the site (P6)."""
+
+    __tablename__ = "obligation"
+    __table_args__ = (
+        of_org("subject_id", "subject"),
+        of_org("closed_by", "member"),
+        one_of("outcome", Outcome),
+        one_of("in_force_meanwhile", InForce),
+        one_of("filing_result", FilingResult),
+        CheckConstraint("due_on between '1990-01-01' and '2079-12-31'", name="due_on"),
+        CheckConstraint("(closed_at is null) = (outcome is null)", name="closed_with_outcome"),
+        UniqueConstraint("org_id", "subject_id", "due_on"),
+        # Serves the scan and the window of a new day: what is open and due by a horizon?
+        Index(
+            "obligation_open_idx",
+            "org_id",
+            "due_on",
+            postgresql_include=["subject_id", "id"],
+            postgresql_where=text("closed_at is null"),
+        ),
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    subject_id: Mapped[int]
+    due_on: Mapped[dt.date]
+    first_due_on: Mapped[dt.date]
+    opened_at: Mapped[dt.datetime] = mapped_column(server_default=text("now()"))
+    met_on: Mapped[dt.date | None]
+    closed_at: Mapped[dt.datetime | None]
+    closed_by: Mapped[int | None]
+    outcome: Mapped[str | None]
+    reason: Mapped[str | None]
+    note: Mapped[str] = mapped_column(server_default="")
+    filed_on: Mapped[dt.date | None]
+    filed_reference: Mapped[str | None]
+    in_force_meanwhile: Mapped[str | None]
+    ask_again_on: Mapped[dt.date | None]
+    filing_ended_on: Mapped[dt.date | None]
+    filing_result: Mapped[str | None]

@@ -1,0 +1,60 @@
+"""The trail: one event for each thing that happens, append-only by grants; and the imports kept as evidence."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import Index, PrimaryKeyConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, OrgId, OwnId, of_org, org_key
+
+
+class AuditEvent(Base):
+    """What happened. It points at nothing by a foreign key and names people by id: it outlives them all (P7)."""
+
+    __tablename__ = "audit_event"
+    __table_args__ = (
+        org_key(),
+        Index("audit_event_at_idx", "org_id", "at", "id"),  # Serves the history of a period.
+        Index("audit_event_subject_idx", "org_id", "subject_id", "id", postgresql_where=text("subject_id is not null")),
+        Index("audit_event_claim_idx", "org_id", "claim_id", "id", postgresql_where=text("claim_id is not null")),
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    at: Mapped[dt.datetime]
+    actor: Mapped[str]
+    type: Mapped[str]
+    subject_id: Mapped[int | None]
+    claim_id: Mapped[int | None]
+    delivery_id: Mapped[int | None]
+    detail: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
+
+
+class AuditUnsealed(Base):
+    """The events that no seal covers yet; the sealer takes them away."""
+
+    __tablename__ = "audit_unsealed"
+    __table_args__ = (PrimaryKeyConstraint("org_id", "event_id"), of_org("event_id", "audit_event"))
+
+    org_id: Mapped[int]
+    event_id: Mapped[int]
+
+
+class ImportRun(Base):
+    """One import that was applied: the file's hash, how it was read, and what became of each record."""
+
+    __tablename__ = "import_run"
+    __table_args__ = (org_key(), Index("import_run_at_idx", "org_id", "at", "id"))
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    at: Mapped[dt.datetime]
+    actor: Mapped[str]
+    file_name: Mapped[str]
+    file_sha256: Mapped[str]
+    mapping: Mapped[dict[str, Any]]
+    counts: Mapped[dict[str, Any]]
+    rows: Mapped[list[Any]]

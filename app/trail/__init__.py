@@ -1,0 +1,1 @@
+"""The trail: append-only evidence of what happened, when, and through whom."""

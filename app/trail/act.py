@@ -1,0 +1,64 @@
+"""An act: who does something for which organisation, in which transaction, at which instant.
+
+Every function that writes takes one, and writes its trail with it, in the same transaction (law 7). It never commits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from app.models import AuditEvent, AuditUnsealed
+
+SCHEDULER = "system:scheduler"
+OPERATOR = "system:operator"
+
+
+@dataclass(frozen=True)
+class Act:
+    """`now` is an aware instant in UTC; `actor` is `member:ID`, `system:scheduler` or `system:operator`."""
+
+    session: Session
+    org: int
+    now: dt.datetime
+    actor: str = OPERATOR
+
+    def record(
+        self,
+        type: str,
+        *,
+        subject_id: int | None = None,
+        claim_id: int | None = None,
+        delivery_id: int | None = None,
+        **detail: Any,
+    ) -> None:
+        """Append one event. `detail` holds what JSON can hold; dates go in as ISO text; people by id, never by name."""
+        event = AuditEvent(
+            org_id=self.org,
+            at=self.now,
+            actor=self.actor,
+            type=type,
+            subject_id=subject_id,
+            claim_id=claim_id,
+            delivery_id=delivery_id,
+            detail=detail,
+        )
+        self.session.add(event)
+        self.session.flush()
+        self.session.add(AuditUnsealed(org_id=self.org, event_id=event.id))
+
+    def run(self, sql: str, facts: Mapping[str, Any] | None = None) -> Any:
+        """Execute one statement of the ledger. `:org`, `:now` and `:actor` are given."""
+        return self.session.execute(text(sql), {"org": self.org, "now": self.now, "actor": self.actor, **(facts or {})})
+
+    def by(self, actor: str) -> Act:
+        return replace(self, actor=actor)
+
+
+def member_actor(member_id: int) -> str:
+    return f"member:{member_id}"

@@ -1,0 +1,126 @@
+"""One real server for the run, one database per worker from a migrated template, one outer transaction per test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import flask_sqlalchemy.session
+import psycopg
+import pytest
+from flask import Flask
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from app import create_app
+from app.config import Settings
+from app.embedded import EmbeddedPostgres
+from app.extensions import db
+from app.logins import RUN_TIME, make_embedded_login
+from app.migrate import upgrade
+from app.trail.act import Act
+from tests import factories
+from tests.factories import Acme
+
+HOME = Path(__file__).parent / ".server"
+DSN = "ONUS_TEST_DSN"  # Handed to the workers: only the controller owns the server.
+TEMPLATE = "onus_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return
+    config.server = EmbeddedPostgres(HOME)  # type: ignore[attr-defined]
+    os.environ[DSN] = config.server.acquire_dsn()  # type: ignore[attr-defined]
+    with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
+        left = connection.execute("select datname from pg_database where datname like 'onus\\_%'").fetchall()
+        for (name,) in left:
+            connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(TEMPLATE)))
+    with create_app(settings_of(TEMPLATE)).app_context():
+        upgrade()
+        db.engine.dispose()
+    with psycopg.connect(os.environ[DSN]) as connection:
+        make_embedded_login(connection)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "server"):
+        config.server.release()
+
+
+def url_of(database: str, user: str) -> str:
+    return f"postgresql://{user}@/{database}?host={quote(str(conninfo_to_dict(os.environ[DSN])['host']))}"
+
+
+def settings_of(database: str, **given: object) -> Settings:
+    """Settings of a test database: the run-time login for everything but migrations."""
+    return Settings(
+        home=HOME / "home" / database,
+        env="test",
+        database_url=url_of(database, RUN_TIME),
+        owner_url=url_of(database, "postgres"),
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def create_database(name: str) -> None:
+    with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
+        connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+        connection.execute(
+            sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(TEMPLATE))
+        )
+
+
+@pytest.fixture(scope="session")
+def worker(request: pytest.FixtureRequest) -> str:
+    return str(getattr(request.config, "workerinput", {}).get("workerid", "main"))
+
+
+@pytest.fixture(scope="session")
+def shared_app(worker: str) -> Iterator[Flask]:
+    create_database(f"onus_{worker}")
+    app = create_app(settings_of(f"onus_{worker}"))
+    yield app
+    with app.app_context():
+        db.engine.dispose()
+
+
+@pytest.fixture
+def app(shared_app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
+    """The application on a real database. Whatever a test commits is a savepoint that is rolled back after it."""
+    with shared_app.app_context(), db.engine.connect() as connection:
+        outer = connection.begin()
+        monkeypatch.setattr(flask_sqlalchemy.session.Session, "get_bind", lambda *_, **__: connection)
+        db.session.remove()
+        db.session.configure(join_transaction_mode="create_savepoint")
+        yield shared_app
+        db.session.remove()
+        outer.rollback()
+
+
+@pytest.fixture
+def acme(app: Flask) -> Acme:
+    """The organisation "acme" with the site Madrid, committed; no transaction is open."""
+    return factories.acme()
+
+
+@pytest.fixture
+def act(acme: Acme) -> Iterator[Act]:
+    """An open act of the operator for acme at 2027-03-01T11:00Z."""
+    with acme.acting() as act:
+        yield act
+
+
+@pytest.fixture
+def real_app(worker: str, request: pytest.FixtureRequest) -> Iterator[Flask]:
+    """The application on a database of its own where commits are real: for races and processes."""
+    name = f"onus_real_{worker}"
+    create_database(name)
+    app = create_app(settings_of(name))
+    with app.app_context():
+        yield app
+        db.session.remove()
+        db.engine.dispose()

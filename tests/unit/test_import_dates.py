@@ -1,0 +1,201 @@
+"""Due dates in cells: what a column proves, what a cell means, and why it is refused (H31)."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import Refused
+from app.imports.dates import Due, reader_of, warning
+
+LAST_OF_MARCH = dt.date(2027, 3, 31)
+
+
+def read(cell: str, format: str = "auto", *others: str) -> Due:
+    return reader_of(format, [cell, *others]).read(cell)
+
+
+@pytest.mark.parametrize(
+    ("cells", "order"),
+    [
+        (["03/04/2027", "12/04/2027", "25/12/2027"], "dmy"),
+        (["03/04/2027", "12/25/2027"], "mdy"),
+        (["03-04-2027", "31.12.2027"], "dmy"),
+        (["2027-03-31", "2027-04-03"], "ymd"),
+        (["05/05/2027", "06/06/2027"], "dmy"),  # Both orders say the same.
+        (["29/02/2027", "31/03/2027"], "dmy"),  # No date proves nothing; the other one does.
+        (["25/12/2027 08:00", "03/04/2027"], "dmy"),
+        (["", "n/a", "46477"], "ymd"),
+        ([], "ymd"),
+    ],
+)
+def test_a_column_proves_its_order(cells: list[str], order: str) -> None:
+    assert reader_of("auto", cells).format == order
+
+
+def test_h31_a_the_column_proves_day_first() -> None:
+    cells = ["03/04/2027", "12/04/2027", "25/12/2027"]
+    reader = reader_of("auto", cells)
+    assert [str(reader.read(cell).on) for cell in cells] == ["2027-04-03", "2027-04-12", "2027-12-25"]
+
+
+def test_h31_b_an_undecidable_column_stops_and_asks() -> None:
+    cells = ["03/04/2027", "12/04/2027", "05/12/2027"]
+    with pytest.raises(Refused, match="--date-format"):
+        reader_of("auto", cells)
+    for order, days in (
+        ("dmy", ["2027-04-03", "2027-04-12", "2027-12-05"]),
+        ("mdy", ["2027-03-04", "2027-12-04", "2027-05-12"]),
+    ):
+        reader = reader_of(order, cells)
+        assert [str(reader.read(cell).on) for cell in cells] == days
+
+
+def test_a_column_that_contradicts_itself_stops_and_asks() -> None:
+    with pytest.raises(Refused, match=r"contradict.*--date-format"):
+        reader_of("auto", ["25/12/2027", "12/25/2027"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "format"),
+    [
+        ("2027-03-31", "auto"),
+        ("2027/3/31", "auto"),
+        ("2027.03.31", "ymd"),
+        ("20270331", "auto"),
+        (" 31.03.2027 ", "auto"),
+        ("31 03 2027", "auto"),
+        ("31/3/2027", "dmy"),
+        ("3/31/2027", "mdy"),
+        ("31 March 2027", "auto"),
+        ("31-Mar-2027", "dmy"),
+        ("Mar. 31, 2027", "auto"),
+        ("31 de marzo de 2027", "auto"),
+        ("2027-03-31T23:59:59", "auto"),
+        ("2027-03-31 23:59", "ymd"),
+        ("31/03/2027 11:59:59 PM", "auto"),
+        ("31/03/2027 23:59:59.999", "dmy"),
+        ("31-Mar-27", "%d-%b-%y"),
+        ("27.31.3", "%y.%d.%m"),
+        ("31/03/2027 23:59", "%d/%m/%Y"),
+        ("2027\N{NO-BREAK SPACE}03 31", "auto"),
+    ],
+)
+def test_a_date_is_read(cell: str, format: str) -> None:
+    assert read(cell, format) == Due(LAST_OF_MARCH)
+
+
+@pytest.mark.parametrize(
+    ("cell", "format", "reason"),
+    [
+        ("", "auto", "missing"),
+        ("   ", "dmy", "missing"),
+        ("31/03/27", "auto", "two digits"),
+        ("31/03/68", "auto", "two digits"),
+        ("20-Jun-28", "auto", "two digits"),
+        ("31/03/27", "%d/%m/%Y", "two digits"),
+        ("29/02/2027", "auto", "not a date"),
+        ("31/04/2027", "dmy", "not a date"),
+        ("0027-03-31", "auto", "year 27"),
+        ("1989-12-31", "auto", "year 1989"),
+        ("2080-01-01", "auto", "year 2080"),
+        ("0000-01-01", "auto", "not a date"),
+        ("26/08/2502", "dmy", "year 2502"),
+        ("2027-03-31T23:59:59Z", "auto", "instant"),
+        ("2027-03-31 23:59:59 +02:00", "auto", "instant"),
+        ("2027-03-31T23:59-0500", "auto", "instant"),
+        ("31/03/2027 10:00 UTC", "dmy", "instant"),
+        ("20270331T235959Z", "auto", "instant"),
+        ("6/30/2017", "dmy", "month/day/year it would be one"),
+        ("2027-03-31", "dmy", "year-month-day it would be one"),
+        ("12/31/2027", "ymd", "month/day/year it would be one"),
+        ("401928", "auto", "a number"),
+        ("5201", "auto", "a number"),
+        ("soon", "auto", "not a date"),
+        ("-", "auto", "not a date"),
+        ("31/03-2027", "auto", "not a date"),
+        ("٣١/٠٣/٢٠٢٧", "auto", "not a date"),
+        ("31 foo 2027", "auto", "not a date"),
+        ("9" * 5000, "auto", "not a date"),
+    ],
+)
+def test_a_cell_that_is_no_date_is_refused_with_its_reason(cell: str, format: str, reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        read(cell, format)
+
+
+@pytest.mark.parametrize("format", ["auto", "ymd", "dmy", "mdy", "%d/%m/%Y"])
+@pytest.mark.parametrize("cell", ["46477", "46477.5", "46477,999988"])
+def test_a_bare_number_is_proposed_and_never_taken(cell: str, format: str) -> None:
+    due = read(cell, format)
+    assert (due.on, due.must_confirm) == (LAST_OF_MARCH, True)
+    assert cell in due.reason
+
+
+@pytest.mark.parametrize(
+    "cell", ["N/A", "n/a.", " Permanent ", "NONE", "unbegrenzt", "Indefinido", "no  caduca", "Ilimitado"]
+)
+def test_words_say_that_there_is_no_due_date(cell: str) -> None:
+    assert read(cell).on is None
+
+
+def test_a_word_of_ones_own() -> None:
+    assert reader_of("dmy", [], ["Lebenslang"]).read("LEBENSLANG").on is None
+    with pytest.raises(Refused, match="not a date"):
+        read("Lebenslang")
+
+
+def test_two_digit_years_of_a_pattern_are_of_this_century() -> None:
+    for year in (0, 26, 68, 69, 79):
+        assert read(f"31-Dec-{year:02}", "%d-%b-%y").on == dt.date(2000 + year, 12, 31)
+    with pytest.raises(Refused, match="year 2099"):
+        read("31-Dec-99", "%d-%b-%y")
+    assert read("29-Feb-72", "%d-%b-%y").on == dt.date(2072, 2, 29)
+
+
+@pytest.mark.parametrize(
+    "format",
+    ["", "dym", "iso", "%m/%Y", "%d/%m", "%d/%d/%m/%Y", "%d/%m/%Y %z", "%d/%m/%Y%", "%d/%m/%Y %Q", "%-d/%m/%Y"],
+)
+def test_a_format_that_fixes_no_date_is_refused(format: str) -> None:
+    with pytest.raises(Refused, match="date format"):
+        reader_of(format, [])
+
+
+def test_a_mixed_column_is_warned_of() -> None:
+    cells = ["25/12/2027", "6/30/2017", "03/04/2027", "x"]
+    assert "6/30/2017" in warning(reader_of("dmy", cells), cells)
+    assert warning(reader_of("dmy", cells[:1]), cells[:1]) == ""
+    assert warning(reader_of("auto", cells[:1]), cells[:1]) == ""
+
+
+@given(day=st.dates(dt.date(1990, 1, 1), dt.date(2079, 12, 31)))
+def test_every_date_comes_back_from_every_way_to_write_it(day: dt.date) -> None:
+    for format, pattern in (("auto", "%Y-%m-%d"), ("dmy", "%d/%m/%Y"), ("mdy", "%m/%d/%Y"), ("%Y%m%d", "%Y%m%d")):
+        assert read(day.strftime(pattern), format) == Due(day)
+
+
+@given(cell=st.text(max_size=40), format=st.sampled_from(["auto", "ymd", "dmy", "mdy", "%d-%b-%y"]))
+def test_any_text_is_read_or_refused(cell: str, format: str) -> None:
+    try:
+        due = read(cell, format)
+    except Refused:
+        return
+    assert due.on is None or 1990 <= due.on.year <= 2079
+
+
+@given(
+    format=st.text(max_size=12) | st.lists(st.sampled_from(["%d", "%m", "%Y", "%y", "%", "/", "%H", "Q"])).map("".join)
+)
+def test_any_format_is_known_or_refused(format: str) -> None:
+    try:
+        reader = reader_of(format, ["31/03/2027"])
+    except Refused:
+        return
+    try:
+        reader.read("31/03/2027")
+    except Refused:
+        return

@@ -1,0 +1,161 @@
+"""Reading a CSV file: encodings, delimiters, headers, lines, limits; and nothing but Refused, whatever the bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import Refused
+from app.imports import headers, reading
+from app.imports.reading import Table, read_csv
+
+
+def known(cells: object) -> bool:
+    return headers.is_header(cells, ())  # type: ignore[arg-type]
+
+
+def table(text: str, header_row: int | None = None) -> Table:
+    return read_csv(text.encode(), header_row, known)
+
+
+def cells(text: str, header_row: int | None = None) -> list[tuple[int, tuple[str, ...]]]:
+    return [(record.line, record.cells) for record in table(text, header_row).records]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_header() -> None:
+    assert read_csv("reference,due_on\nP-1,x\n".encode("utf-8-sig"), None, known).header == ("reference", "due_on")
+
+
+def test_h30_b_another_encoding_is_refused_with_its_word() -> None:
+    with pytest.raises(Refused, match="encoding"):
+        read_csv("reference;due_on\ncaldera Ñuñoa;x\n".encode("cp1252"), None, known)
+    with pytest.raises(Refused, match="UTF-16"):
+        read_csv("reference,due_on\n".encode("utf-16"), None, known)
+
+
+@pytest.mark.parametrize(
+    ("start", "word"),
+    [
+        (b"PK\x03\x04", "XLSX"),
+        (b"\xd0\xcf\x11\xe0", "XLS"),
+        (b"%PDF-1.7", "PDF"),
+        (b"a,b\n\x00,c", "NUL"),
+        (b"", "empty"),
+        (b"\n \n\n", "empty"),
+    ],
+)
+def test_what_is_no_csv_file_is_refused(start: bytes, word: str) -> None:
+    with pytest.raises(Refused, match=word):
+        read_csv(start, None, known)
+
+
+@pytest.mark.parametrize(("delimiter", "name"), [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar")])
+def test_the_delimiter_is_found_by_the_header(delimiter: str, name: str) -> None:
+    text = f"reference{delimiter}name{delimiter}due_on\nP-1{delimiter}a, b; c, d, e{delimiter}x\n"
+    if delimiter in ",;":
+        text = text.replace("a, b; c, d, e", '"a, b; c, d, e"')
+    found = table(text)
+    assert (found.delimiter, found.header) == (name, ("reference", "name", "due_on"))
+    assert found.records[0].cells == ("P-1", "a, b; c, d, e", "x")
+
+
+def test_a_header_that_is_known_decides_before_one_that_is_wide() -> None:
+    text = "Register of permits, of licences, and of trainings\nreference;due_on\nP-1;2027-03-31\n"
+    found = table(text)
+    assert (found.delimiter, found.header) == ("semicolon", ("reference", "due_on"))
+    assert [(record.line, record.cells) for record in found.records] == [(3, ("P-1", "2027-03-31"))]
+
+
+def test_a_record_has_the_line_on_which_it_starts() -> None:
+    text = 'reference,due_on,note\r\nA,x,"one\r\ntwo\r\nthree"\r\n\r\n,,\r\nB,y,z'
+    assert cells(text) == [
+        (2, ("A", "x", "one\r\ntwo\r\nthree")),
+        (5, ()),
+        (6, ("", "", "")),
+        (7, ("B", "y", "z")),
+    ]
+
+
+def test_line_ends_of_every_system() -> None:
+    for end in ("\n", "\r\n", "\r"):
+        assert cells(end.join(["reference,due_on", "A,x", "B,y", ""])) == [(2, ("A", "x")), (3, ("B", "y"))]
+
+
+def test_the_header_row_counts_records_and_blank_ones() -> None:
+    text = '"a title\nof two lines"\n\nref,until\nA,x\n'
+    assert table(text, 3).header == ("ref", "until")
+    assert cells(text, 3) == [(5, ("A", "x"))]
+    assert table(text, 0).header is None
+    assert [line for line, _ in cells(text, 0)] == [1, 3, 4, 5]
+    with pytest.raises(Refused, match="--header-row"):
+        table(text, 6)
+
+
+def test_without_a_known_header_the_first_record_with_text_is_it() -> None:
+    found = table("\n\nid no,until when\nA,x\n")
+    assert (found.header, found.records[0].line) == (("id no", "until when"), 4)
+
+
+def test_an_open_quote_swallows_nothing() -> None:
+    with pytest.raises(Refused, match=r"line 3.*never closed"):
+        table('reference,due_on\nA,x\nB,"y\nC,z\n')
+
+
+def test_a_quote_inside_a_cell_is_text() -> None:
+    assert cells('reference,due_on\n5" pipe,x\n"the ""old"" one",y\n') == [
+        (2, ('5" pipe', "x")),
+        (3, ('the "old" one', "y")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("reference,due_on\n" + "A,x\n" * (reading.MOST_RECORDS + 1), "200,000"),
+        ("reference,due_on\nA" + "," * 500 + "\n", "500"),
+        ("reference,due_on\nA," + "x" * 100_001 + "\n", "100,000"),
+        ("reference,due_on\nA," + "x" * 200_000 + "\n", "100,000"),
+        ("reference,due_on\nA," + "x" * 20_000_000, "20,000,000"),
+    ],
+)
+def test_a_limit_is_named(text: str, limit: str) -> None:
+    with pytest.raises(Refused, match=limit):
+        table(text)
+
+
+@given(source=st.binary(max_size=200), header_row=st.none() | st.integers(0, 4))
+def test_random_bytes_are_read_or_refused(source: bytes, header_row: int | None) -> None:
+    try:
+        read_csv(source, header_row, known)
+    except Refused:
+        return
+
+
+@given(
+    text=st.text(alphabet=st.sampled_from(list('ab,;\t|"\r\n \u2028é\x01')), max_size=60),
+    header_row=st.none() | st.integers(0, 4),
+)
+def test_random_csv_is_read_or_refused(text: str, header_row: int | None) -> None:
+    try:
+        found = table(text, header_row)
+    except Refused:
+        return
+    lines = [record.line for record in found.records]
+    assert lines == sorted(set(lines))
+
+
+@given(
+    rows=st.lists(
+        st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8), min_size=2, max_size=4),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_what_was_written_is_read_back(rows: list[list[str]]) -> None:
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL).writerows([["reference", "due_on"], *rows])
+    assert [list(record.cells) for record in table(written.getvalue()).records] == rows

@@ -18,7 +18,6 @@ import os
 import pwd
 import shutil
 import signal
-import stat
 import subprocess
 import threading
 import time
@@ -58,19 +57,12 @@ SETTINGS = {
 INITDB = ["--username=postgres", "--auth-local=trust", "--auth-host=reject", "--encoding=UTF8", "--no-locale"]
 INITDB += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", "--set=huge_pages=off"]
 
-FOREIGN = "it belongs to another account: run onus as that one, or set ONUS_HOME to a folder that you may write"
-IN_THE_WAY = "a file is in the way: move it, or set ONUS_HOME to another folder"
-FULL = "the disk is full: free some space, or set ONUS_HOME to a folder on another disk"
 ADVICE = {
-    errno.EACCES: FOREIGN,
-    errno.EPERM: FOREIGN,
-    errno.ENOTDIR: IN_THE_WAY,
-    errno.EEXIST: IN_THE_WAY,
-    errno.ENOSPC: FULL,
-    errno.EDQUOT: FULL,
-    errno.EROFS: "the file system is read-only: set ONUS_HOME to a folder that you may write",
+    (errno.EACCES, errno.EPERM): "it is another account's: run onus as that one, or set ONUS_HOME to a folder of yours",
+    (errno.ENOTDIR, errno.EEXIST): "a file is in the way: move it, or set ONUS_HOME to another folder",
+    (errno.ENOSPC, errno.EDQUOT): "the disk is full: free some space, or set ONUS_HOME to a folder on another disk",
+    (errno.EROFS,): "the file system is read-only: set ONUS_HOME to a folder that you may write",
 }
-OTHERWISE = "set ONUS_HOME to a folder that you may write, or set ONUS_DATABASE_URL"
 
 _SERVERS: list[subprocess.Popen[bytes]] = []  # kept, for a server may outlive its starter, of which Popen would warn
 
@@ -127,23 +119,17 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + within
         if self._holder != os.getpid() or not self._threads.acquire(timeout=within):
             return
-        with contextlib.ExitStack() as undo, contextlib.suppress(OSError):
-            undo.callback(self._threads.release)
-            undo.callback(self._let_go)
-            with self._opened("gate") as gate:
+        try:
+            with contextlib.suppress(OSError), self._opened("gate") as gate:
                 # Whoever keeps the gate from us so long is another user, and will be the last in our place.
                 if _flocked(gate, fcntl.LOCK_EX, deadline) and _flocked(self._use, fcntl.LOCK_EX):
                     self._stop(deadline)
-
-    def _let_go(self) -> None:
-        if self._use >= 0:
+        finally:
             fcntl.flock(self._use, fcntl.LOCK_UN)  # by word: a fork of ours may keep the file open
             os.close(self._use)
-        self._use = -1
-        self._holder = 0
-        atexit.unregister(self.release)
-
-    # Locks
+            self._use, self._holder = -1, 0
+            atexit.unregister(self.release)
+            self._threads.release()
 
     @contextlib.contextmanager
     def _worded(self) -> Iterator[None]:
@@ -153,12 +139,12 @@ class EmbeddedPostgres:
         except OSError as error:
             where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else self.home
             reason = f"{where}: {error.strerror or error}"
-            advice = ADVICE.get(error.errno or 0, OTHERWISE)
+            advice = next((ADVICE[known] for known in ADVICE if error.errno in known), "choose another ONUS_HOME")
             raise Unusable(f"ONUS_HOME {self.home} cannot be used: {reason}; {advice}") from error
 
     @contextlib.contextmanager
-    def _opened(self, lock: str) -> Iterator[int]:
-        fd = self._open(lock)
+    def _opened(self, name: str, flags: int = 0) -> Iterator[int]:
+        fd = self._open(name, flags)
         try:
             yield fd
         finally:
@@ -168,11 +154,11 @@ class EmbeddedPostgres:
     def _gate(self) -> Iterator[int]:
         with self._opened("gate") as gate:
             if not _flocked(gate, fcntl.LOCK_EX, time.monotonic() + START_WITHIN):
-                raise Unusable(f"another onus hangs while it starts or stops the PostgreSQL of {self.home}: end it first")
+                raise Unusable(f"another onus hangs while it starts or stops PostgreSQL in {self.home}: end it first")
             yield gate
 
     def _open(self, name: str, flags: int = 0) -> int:
-        """A file of ours beside the data. Made by root in somebody's home it is theirs, so that they can go on alone."""
+        """A file of ours beside the data. Made by root in somebody's home it is theirs: they can go on alone."""
         path = self.home / f"postgres.{name}"
         flags |= os.O_RDWR | os.O_NOFOLLOW
         try:
@@ -191,8 +177,6 @@ class EmbeddedPostgres:
             return fd
         os.close(fd)
         return None
-
-    # Making
 
     def _join(self) -> None:
         """Become a user of a running server: the whole way, from a home that may not exist yet."""
@@ -226,21 +210,24 @@ class EmbeddedPostgres:
         """PostgreSQL refuses root: as root it runs as the owner of the data, or of the home, else as nobody."""
         if os.geteuid() != 0:
             return {}
-        seen = (self.data if self._is_made() else self.home).stat()
-        if self._is_made() and seen.st_uid == 0:
-            raise Unusable(f"{self.data} belongs to root, as whom PostgreSQL refuses to run: chown -R it to its account")
-        user, group = (seen.st_uid, seen.st_gid) if seen.st_uid else _nobody()
+        made = self._is_made()
+        seen = (self.data if made else self.home).stat()
+        if made and seen.st_uid == 0:
+            raise Unusable(f"{self.data} belongs to root, as whom PostgreSQL refuses to run: chown it")
+        known = seen.st_uid != 0 and (made or _name(seen.st_uid))  # initdb refuses an account without a name
+        user, group = (seen.st_uid, seen.st_gid) if known else _nobody()
         account: dict[str, Any] = {"user": user, "group": group, "extra_groups": []}
-        for needed in (self.programs / "postgres", self.home):
-            if subprocess.run(["/bin/sh", "-c", 'test -x "$0"', needed], check=False, cwd="/", **account).returncode:  # noqa: S603 (our own words)
+        for needed in (str(self.programs / "postgres"), str(self.home)):
+            test = ["/bin/sh", "-c", 'test -x "$0"', needed]
+            if subprocess.run(test, check=False, cwd="/", **account).returncode:  # noqa: S603 (our own words)
                 raise Unusable(
-                    f"as root, PostgreSQL runs as {_name(user)}, who cannot reach {needed}: a folder above it is closed; "
-                    "run onus as an ordinary user, or move it below a folder such as /srv, or set ONUS_DATABASE_URL"
+                    f"as root, PostgreSQL runs as {_name(user) or user}, whom a folder above {needed} shuts out: run "
+                    "onus as an ordinary user, or move that below a folder such as /srv, or set ONUS_DATABASE_URL"
                 )
         return account
 
     def _create(self, gate: int) -> None:
-        """Make the data aside and rename it: it is whole or absent. The initdb of a killed maker keeps the gate shut."""
+        """Make the data aside and rename it: it is whole or absent. An initdb left over keeps the gate shut."""
         new = self.home / "postgres.new"
         if new.exists():
             shutil.rmtree(new)  # what a crash left behind
@@ -249,7 +236,7 @@ class EmbeddedPostgres:
             os.chown(new, self._account["user"], self._account["group"], follow_symlinks=False)
         done = self._run("initdb", "-D", new, *INITDB, pass_fds=[gate])
         if done.returncode:
-            raise Unusable(f"initdb could not make {self.data}: {_gist(done.stdout)}; mend it, or set ONUS_DATABASE_URL")
+            raise Unusable(f"initdb in {new} failed: {_gist(done.stderr)}; or set ONUS_DATABASE_URL")
         new.rename(self.data)
 
     def _refuse_other_version(self) -> None:
@@ -260,8 +247,8 @@ class EmbeddedPostgres:
         here = self._run("postgres", "-V").stdout.split()[2].split(".")[0]
         if made != here:
             raise Unusable(
-                f"{self.data} was made by PostgreSQL {made}, this installation brings {here}: write it out with pg_dump "
-                "of the installation that made it, move the folder away, start Onus, and read it in again"
+                f"{self.data} was made by PostgreSQL {made}, this Onus brings {here}: write it out with the pg_dump of "
+                f"PostgreSQL {made}, move the folder away, start Onus, and read it in again"
             )
 
     def _choose_sockets(self) -> Path:
@@ -275,19 +262,16 @@ class EmbeddedPostgres:
             path.mkdir(mode=0o700)
             os.chown(path, owner, -1)
         seen = path.lstat()
-        if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != owner or seen.st_mode & 0o077:
+        if seen.st_uid != owner or seen.st_mode & 0o077:  # a link has these bits, too
             raise Unusable(f"the folder of the socket, {path}, is somebody else's: remove it, or shorten ONUS_HOME")
         return path
-
-    # Starting and stopping
 
     def _run(self, program: str, *words: str | Path, pass_fds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603 (the wheel's own programs)
             [self.programs / program, *words],
             check=False,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             errors="replace",
             env=_environment(),
@@ -305,7 +289,7 @@ class EmbeddedPostgres:
             if self._answers():
                 return
             if time.monotonic() > deadline:
-                raise Unusable(f"a PostgreSQL lives on {self.data} but does not answer: try again, and see {self.data}/log")
+                raise Unusable(f"the PostgreSQL of {self.data} does not answer: try again, and see {self.data}/log")
             time.sleep(0.05)
         try:
             if (other := self._postmaster()) is not None:
@@ -317,17 +301,15 @@ class EmbeddedPostgres:
             os.close(alive)  # from now on the server alone holds it
         while not self._answers():
             if server.poll() is not None:
-                raise Unusable(f"PostgreSQL did not start: {self._last_words()}; see {self.home}/postgres.log")
+                raise Unusable(f"PostgreSQL did not start: {self._last_words()}")
             if time.monotonic() > deadline:
-                raise Unusable(f"PostgreSQL is not ready after {START_WITHIN:.0f} s: try again, and see {self.data}/log")
+                raise Unusable(f"PostgreSQL needs more than {START_WITHIN:.0f} s: try again, and see {self.data}/log")
             time.sleep(0.02)
 
     def _launch(self, alive: int) -> subprocess.Popen[bytes]:
         quoted = '"' + str(self.sockets).replace('"', '""') + '"'
         settings = SETTINGS | _sparing() | {"unix_socket_directories": quoted}
-        with contextlib.ExitStack() as undo:
-            said = self._open("log", os.O_TRUNC)
-            undo.callback(os.close, said)
+        with self._opened("log", os.O_TRUNC) as said:
             server = subprocess.Popen(  # noqa: S603 (the wheel's own program)
                 [self.programs / "postgres", "-D", self.data, *(f"--{name}={settings[name]}" for name in settings)],
                 stdin=subprocess.DEVNULL,
@@ -343,12 +325,11 @@ class EmbeddedPostgres:
         return server
 
     def _last_words(self) -> str:
-        """Why the server ended: what it said, and what its log collector took over."""
-        said = (self.home / "postgres.log").read_text(errors="replace")
-        logs = sorted((self.data / "log").glob("*.log"), key=lambda log: log.stat().st_mtime)
-        if logs and "redirecting log output" in said:
-            return f"{_gist(logs[-1].read_text(errors='replace'))}; see {logs[-1]}"
-        return _gist(said)
+        """Why the server ended, and the log that says it: its first output, or what its log collector took over."""
+        log = self.home / "postgres.log"
+        if "redirecting log output" in log.read_text(errors="replace"):
+            log = max((self.data / "log").glob("*.log"), key=lambda one: one.stat().st_mtime, default=log)
+        return f"{_gist(log.read_text(errors='replace').rpartition('starting PostgreSQL')[2])}; see {log}"
 
     def _stop(self, deadline: float) -> None:
         """Ask for a fast stop, which cuts clients off, then for an immediate one; what is committed outlives both."""
@@ -364,7 +345,7 @@ class EmbeddedPostgres:
     def _postmaster(self) -> int | None:
         """The server's process. The number in its file may be a stranger's by now, which its command line tells."""
         with contextlib.suppress(OSError, ValueError, IndexError):
-            pid = int((self.data / "postmaster.pid").read_text().split()[0])
+            pid = int((self.data / "postmaster.pid").read_bytes().split()[0])
             if not Path("/proc/self/cmdline").exists():
                 os.kill(pid, 0)
                 return pid
@@ -385,20 +366,21 @@ def _flocked(fd: int, how: int, deadline: float = 0.0) -> bool:
 
 
 def _nobody() -> tuple[int, int]:
-    account = pwd.getpwnam("nobody")
-    return account.pw_uid, account.pw_gid
+    with contextlib.suppress(KeyError):
+        return pwd.getpwnam("nobody")[2:4]
+    return 65534, 65534  # the kernel's account of that kind
 
 
 def _name(user: int) -> str:
     with contextlib.suppress(KeyError):
         return pwd.getpwuid(user).pw_name
-    return f"account {user}"
+    return ""
 
 
 def _environment() -> dict[str, str]:
     """Nothing of ours: neither our secrets, nor a PGPORT or a locale of the host."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
-    return {**kept, "LC_ALL": "C", "TZ": "UTC"}
+    return kept | {"LC_ALL": "C", "TZ": "UTC"}
 
 
 def _sparing() -> dict[str, str]:
@@ -411,7 +393,7 @@ def _sparing() -> dict[str, str]:
 
 
 def _gist(said: str) -> str:
-    """The line that tells the reason, of many."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    """The line that tells the reason, of many: the first complaint but those to us, who ask whether it is ready."""
+    lines = [line for line in said.splitlines() if line.strip() and "the database system is" not in line]
     telling = [line for line in lines if "FATAL" in line or "PANIC" in line or "error:" in line]
-    return (telling or lines or ["it said nothing"])[-1]
+    return (telling or lines or ["it said nothing"])[0]

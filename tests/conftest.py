@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import flask_sqlalchemy.session
@@ -19,14 +20,14 @@ from app.config import Settings
 from app.embedded import EmbeddedPostgres
 from app.extensions import db
 from app.logins import RUN_TIME, make_embedded_login
-from app.migrate import upgrade
+from app.schema import upgrade
 from app.trail.act import Act
 from tests import factories
 from tests.factories import Acme
 
 HOME = Path(__file__).parent / ".server"
 DSN = "ONUS_TEST_DSN"  # Handed to the workers: only the controller owns the server.
-TEMPLATE = "onus_template"
+RUN = "ONUS_TEST_RUN"  # The controller's process id, in the names of its databases: two runs may share the server.
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,12 +35,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.server = EmbeddedPostgres(HOME)  # type: ignore[attr-defined]
     os.environ[DSN] = config.server.acquire_dsn()  # type: ignore[attr-defined]
+    os.environ[RUN] = str(os.getpid())
     with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
-        left = connection.execute("select datname from pg_database where datname like 'onus\\_%'").fetchall()
-        for (name,) in left:
-            connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("create database {}").format(sql.Identifier(TEMPLATE)))
-    with create_app(settings_of(TEMPLATE)).app_context():
+        drop_databases(connection, lambda run: not Path(f"/proc/{run}").exists())
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(named("template"))))
+    with create_app(settings_of("template")).app_context():
         upgrade()
         db.engine.dispose()
     with psycopg.connect(os.environ[DSN]) as connection:
@@ -48,17 +48,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if hasattr(config, "server"):
+        with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
+            drop_databases(connection, lambda run: run == os.environ[RUN])
         config.server.release()
 
 
+def named(database: str) -> str:
+    return f"onus_{os.environ[RUN]}_{database}"
+
+
+def drop_databases(connection: psycopg.Connection[Any], of_run: Callable[[str], bool]) -> None:
+    for (name,) in connection.execute("select datname from pg_database where datname ~ '^onus_[0-9]+_'").fetchall():
+        if of_run(name.split("_")[1]):
+            connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+
 def url_of(database: str, user: str) -> str:
-    return f"postgresql://{user}@/{database}?host={quote(str(conninfo_to_dict(os.environ[DSN])['host']))}"
+    return f"postgresql://{user}@/{named(database)}?host={quote(str(conninfo_to_dict(os.environ[DSN])['host']))}"
 
 
 def settings_of(database: str, **given: object) -> Settings:
     """Settings of a test database: the run-time login for everything but migrations."""
     return Settings(
-        home=HOME / "home" / database,
+        home=HOME / "home" / named(database),
         env="test",
         database_url=url_of(database, RUN_TIME),
         owner_url=url_of(database, "postgres"),
@@ -68,9 +80,11 @@ def settings_of(database: str, **given: object) -> Settings:
 
 def create_database(name: str) -> None:
     with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
-        connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(named(name))))
         connection.execute(
-            sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(TEMPLATE))
+            sql.SQL("create database {} template {}").format(
+                sql.Identifier(named(name)), sql.Identifier(named("template"))
+            )
         )
 
 
@@ -81,8 +95,8 @@ def worker(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def shared_app(worker: str) -> Iterator[Flask]:
-    create_database(f"onus_{worker}")
-    app = create_app(settings_of(f"onus_{worker}"))
+    create_database(worker)
+    app = create_app(settings_of(worker))
     yield app
     with app.app_context():
         db.engine.dispose()
@@ -117,7 +131,7 @@ def act(acme: Acme) -> Iterator[Act]:
 @pytest.fixture
 def real_app(worker: str, request: pytest.FixtureRequest) -> Iterator[Flask]:
     """The application on a database of its own where commits are real: for races and processes."""
-    name = f"onus_real_{worker}"
+    name = f"real_{worker}"
     create_database(name)
     app = create_app(settings_of(name))
     with app.app_context():

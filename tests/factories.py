@@ -67,7 +67,9 @@ def kind(act: Act, name: str = "other") -> int:
     return made.id
 
 
-def subject(act: Act, reference: str = "P-1", due_on: dt.date | None = None, at: str = "Madrid", **given: object) -> Subject:
+def subject(
+    act: Act, reference: str = "P-1", due_on: dt.date | None = None, at: str = "Madrid", **given: object
+) -> Subject:
     """A watched entry, with one open obligation if a due date is given."""
     kind_name = str(given.pop("kind", "other"))
     made = Subject(

@@ -1,0 +1,95 @@
+"""Align and deliver in the app: what has not left follows the facts of now, then goes out, in one transaction.
+
+Align withdraws and supersedes, and routes; it opens nothing, which is the scan's. In-app delivery is one set-based
+statement in the same transaction as its record, and so is truly exactly once (P3). Nothing here touches a network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app import failpoints
+from app.ledger.queue import read_queue
+from app.ledger.routes import close_books, route_deliveries
+from app.ledger.scan import FEW, ONE_JUDGE, PREPARE
+from app.ledger.site_days import read_site_days
+from app.ledger.standings import move_standings
+from app.trail.act import Act
+
+AT_ONCE = 10_000  # Deliveries of one statement: short locks, and hardly slower than all at once.
+
+INCOMPLETE = """
+select distinct subject_id from notification_ledger
+where org_id = :org and standing = 'open' and delivered_at is null"""
+
+IN_APP = """
+with due as materialized (
+  select id from delivery
+  where org_id = :org and channel = 'in_app' and state = 'pending' and next_attempt_at <= :now
+  order by next_attempt_at, id limit :at_once
+  for update skip locked
+), delivered as (
+  update delivery x set state = 'delivered', attempts = attempts + 1, handed_over_at = :now, delivered_at = :now
+  from due where x.org_id = :org and x.id = due.id and x.state = 'pending'
+  returning x.id, x.claim_id, x.recipient_id
+), event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, claim_id, delivery_id, detail)
+  select :org, :now, :actor, 'delivered', l.subject_id, d.claim_id, d.id,
+         jsonb_build_object('recipient', d.recipient_id, 'channel', 'in_app')
+  from delivered d join notification_ledger l on l.org_id = :org and l.id = d.claim_id order by d.id
+  returning id
+), unsealed as (
+  insert into audit_unsealed (org_id, event_id) select :org, id from event)
+select count(*) from delivered"""
+
+PENDING = "select count(*) from delivery where org_id = :org and state = 'pending'"
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """Counts of deliveries: what this run did, and `pending`, what is left."""
+
+    delivered: int = 0
+    retried: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    in_doubt: int = 0
+    pending: int = 0
+
+    def __add__(self, other: Delivered) -> Delivered:
+        return Delivered(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
+
+def align(act: Act) -> int:
+    """Make what has not left follow the facts of now; the number of deliveries cancelled. Again changes nothing.
+
+    It looks at the subjects with a claim that is not delivered, and at those that the queue names for the next scan,
+    since somebody may have taken over what was told already.
+    """
+    act.run(PREPARE, {"key": ONE_JUDGE})
+    days = read_site_days(act)
+    queued = read_queue(act, [day.today for day in days.days.values()])
+    subjects = queued.subjects | {row.subject_id for row in act.run(INCOMPLETE)}
+    if not subjects and not queued.everything:
+        return 0
+    scope = {"subjects": None if queued.everything or len(subjects) > FEW else sorted(subjects)}
+    move_standings(act, days, scope, [], opening=False, run=None)
+    return route_deliveries(act, days, scope).cancelled
+
+
+def deliver_in_app(act: Act) -> int:
+    """Deliver what is due in the app; the number of deliveries. The claims' books are closed with it."""
+    total = 0
+    while done := int(act.run(IN_APP, {"at_once": AT_ONCE}).scalar_one()):
+        total += done
+    if total:
+        close_books(act, {"subjects": None})
+    return total
+
+
+def deliver(act: Act) -> Delivered:
+    """One delivery tick of one organisation, in the caller's transaction: align, then everything that is due."""
+    cancelled = align(act)
+    delivered = deliver_in_app(act)
+    failpoints.reached("deliver_in_app")
+    return Delivered(delivered=delivered, cancelled=cancelled, pending=int(act.run(PENDING).scalar_one()))

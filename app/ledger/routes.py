@@ -1,0 +1,215 @@
+"""Whom a claim tells: deliveries that have not left are made equal to the audience of now (DESIGN, *Who is told*).
+
+One person gets one delivery a channel, however many routes lead there; `delivery_once` decides (P2). Nothing that may
+have left is touched (P3). It also keeps the books of a claim: delivered, or nobody to tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.delivery import TABLE_REASONS
+from app.ledger.site_days import SiteDays
+from app.ledger.standings import NOMINAL, TOLD
+from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, REACH, WANTED, WHY_NOT
+from app.trail.act import Act
+
+# What the table of standings cancelled may come back by it; what went with a person or a channel comes back with them.
+BY_TABLE = "(" + ", ".join(f"'{reason}'" for reason in sorted(TABLE_REASONS)) + ")"
+
+# An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
+LIVE = f"""
+  select l.id, l.rule_id, l.subject_id, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id,
+         d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told
+  from notification_ledger l
+  join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
+               and w.threshold = l.threshold
+  join subject s on s.org_id = :org and s.id = l.subject_id
+  join site_day d on d.site_id = s.site_id
+  where l.org_id = :org and l.standing = 'open' and {IN_SCOPE.format("l.subject_id")}
+    and not exists (
+      select from notification_ledger n
+      where n.org_id = :org and n.subject_id = l.subject_id and n.rule_id = l.rule_id and n.due_on = l.due_on
+        and n.standing = 'open' and {IN_SCOPE.format("n.subject_id")}
+        and (n.crossed_on > l.crossed_on
+             or n.crossed_on = l.crossed_on and {NOMINAL.format("n.threshold")} < {NOMINAL.format("l.threshold")}
+             or n.crossed_on = l.crossed_on and {NOMINAL.format("n.threshold")} = {NOMINAL.format("l.threshold")}
+                and n.threshold collate "C" < l.threshold collate "C"))"""
+
+# Everybody of the audience once, by the route that says most; each route is an equality join.
+AUDIENCE = """
+holder_of_post as materialized (
+  select h.site_id, h.post_id, h.member_id from site_post h join site_day d on d.site_id = h.site_id
+  where h.org_id = :org and h.from_on <= d.today and (h.until_on is null or h.until_on >= d.today)
+
+), named as materialized (
+  select t.rule_id, m.id as member_id, 'role' as because, 4 as rank
+  from rule_recipient t join member m on m.org_id = :org and t.recipient = 'role:' || m.role
+  where t.org_id = :org
+  union all
+  select t.rule_id, m.id, 'named', 5
+  from rule_recipient t join member m on m.org_id = :org and lower(t.recipient) = 'member:' || lower(m.email)
+  where t.org_id = :org
+
+), holding as materialized (
+  select t.rule_id, h.site_id, h.member_id
+  from rule_recipient t
+  join post p on p.org_id = :org and lower(t.recipient) = 'post:' || lower(p.name)
+  join holder_of_post h on h.post_id = p.id
+  where t.org_id = :org
+
+), route as (
+  select l.id, l.owner_member_id as member_id, 'owner' as because, 1 as rank
+  from live l join rule_recipient t on t.org_id = :org and t.rule_id = l.rule_id and t.recipient = 'owner'
+  union all
+  select l.id, h.member_id, 'owner', 1
+  from live l join rule_recipient t on t.org_id = :org and t.rule_id = l.rule_id and t.recipient = 'owner'
+  join holder_of_post h on h.site_id = l.site_id and h.post_id = l.owner_post_id
+  union all
+  select l.id, l.holder_id, 'holder', 2
+  from live l join rule_recipient t on t.org_id = :org and t.rule_id = l.rule_id and t.recipient = 'holder'
+  union all
+  select l.id, h.member_id, 'post', 3 from live l join holding h on h.rule_id = l.rule_id and h.site_id = l.site_id
+  union all
+  select l.id, n.member_id, n.because, n.rank from live l join named n on n.rule_id = l.rule_id
+
+), audience as materialized (
+  select distinct on (l.id, m.id, c.channel)
+         l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.rank <= 3 as by_duty,
+         l.told, l.answered, l.not_before, l.subject_id
+  from live l
+  join route v on v.id = l.id
+  join member m on m.org_id = :org and m.id = v.member_id and m.is_active
+       and (m.left_on is null or m.left_on > l.today) and (m.valid_until is null or m.valid_until >= l.today)
+  left join account a on a.id = m.account_id
+  join alert_rule r on r.org_id = :org and r.id = l.rule_id
+  cross join unnest(r.channels) as c (channel)
+  where coalesce(a.is_active, true)
+    and (c.channel <> 'in_app' or a.id is not null)
+    and (c.channel <> 'email' or m.email is not null and m.email_alerts)
+    and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
+         or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
+  order by l.id, m.id, c.channel, v.rank
+)"""
+
+ROUTE = f"""
+with {REACH}, wanted as materialized ({WANTED}), live as materialized ({LIVE}), {AUDIENCE},
+
+waiting as materialized (
+  select x.id, x.claim_id, x.channel, x.recipient_id
+  from delivery x
+  join notification_ledger l on l.org_id = :org and l.id = x.claim_id and {IN_SCOPE.format("l.subject_id")}
+  where x.org_id = :org and x.state in ('pending', 'leased')
+
+), wrong as materialized (  -- 1. what waits to leave and should not, and why
+  select x.id,
+         case when v.id is not null and x.channel <> all (r.channels) then 'channel_off'
+              when v.id is not null then 'not_a_recipient'
+              when l.standing <> 'open' then l.reason
+              when w.rule_id is not null then 'sharper'
+              else {WHY_NOT} end as reason
+  from waiting x
+  join notification_ledger l on l.org_id = :org and l.id = x.claim_id {FACTS_OF_CLAIM}
+  left join live v on v.id = l.id
+  left join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
+                    and w.threshold = l.threshold
+  where not exists (select from audience a where a.claim_id = x.claim_id and a.channel = x.channel
+                    and a.recipient_id = x.recipient_id)
+
+), cancelled as (           -- a worker that leased it loses its compare-and-set
+  update delivery x set state = 'cancelled', reason = w.reason, lease_token = null, lease_until = null
+  from wrong w where x.org_id = :org and x.id = w.id and x.state in ('pending', 'leased')
+  returning x.id, x.claim_id, x.recipient_id, x.channel, x.reason
+
+), missing as materialized (  -- 2. who is to be told and has no delivery, or one that was cancelled before it left
+  select a.*
+  from audience a
+  left join delivery x on x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel
+                      and x.recipient_id = a.recipient_id and x.resend_of is null
+  where x.id is null and (not a.told or a.by_duty and not a.answered)
+     or x.state = 'cancelled' and x.handed_over_at is null
+        and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE})
+  order by a.claim_id, a.channel, a.recipient_id
+
+), made as (
+  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, not_before, next_attempt_at)
+  select :org, claim_id, channel, recipient_id, because, not_before, not_before from missing
+  on conflict on constraint delivery_once do update
+    set state = 'pending', reason = null, because = excluded.because,
+        not_before = excluded.not_before, next_attempt_at = excluded.next_attempt_at
+    where old.state = 'cancelled' and old.handed_over_at is null
+  returning id, claim_id, recipient_id, channel, because
+
+), reopened_books as (      -- 3. a claim with something left to send is not delivered
+  update notification_ledger l set delivered_at = null
+  where l.org_id = :org and l.delivered_at is not null and l.id in (select claim_id from made)
+  returning l.id
+
+), event as (               -- 4. the trail
+  insert into audit_event (org_id, at, actor, type, subject_id, claim_id, delivery_id, detail)
+  select :org, :now, :actor, e.type, l.subject_id, e.claim_id, e.id, e.detail
+  from (select id, claim_id, 'delivery_cancelled' as type,
+               jsonb_build_object('reason', reason, 'recipient', recipient_id, 'channel', channel) as detail
+        from cancelled
+        union all
+        select id, claim_id, 'delivery_due',
+               jsonb_build_object('because', because, 'recipient', recipient_id, 'channel', channel)
+        from made) e
+  join notification_ledger l on l.org_id = :org and l.id = e.claim_id
+  order by e.claim_id, e.id
+  returning id
+), unsealed as (
+  insert into audit_unsealed (org_id, event_id) select :org, id from event)
+
+select (select count(*) from cancelled) as cancelled, (select count(*) from made) as made,
+       (select count(*) from reopened_books) as reopened_books"""
+
+# Delivered: at least one was delivered and all others were delivered or cancelled. Nobody to tell: none is live.
+CLOSE_BOOKS = f"""
+with tally as materialized (
+  select l.id, l.subject_id, l.reason,
+         count(x.id) filter (where x.state <> 'cancelled') = 0 as nobody,
+         bool_and(x.state in ('delivered', 'cancelled')) and bool_or(x.state = 'delivered') as complete,
+         max(x.delivered_at) filter (where x.state = 'delivered') as delivered_at
+  from notification_ledger l
+  left join delivery x on x.org_id = :org and x.claim_id = l.id
+  where l.org_id = :org and l.standing = 'open' and l.delivered_at is null and {IN_SCOPE.format("l.subject_id")}
+  group by l.id, l.subject_id, l.reason
+
+), closed as (
+  update notification_ledger l
+  set delivered_at = case when t.complete then t.delivered_at end,
+      reason = case when t.nobody then 'nobody_to_tell' end
+  from tally t
+  where l.org_id = :org and l.id = t.id and l.standing = 'open' and l.delivered_at is null
+    and (t.complete or t.nobody is distinct from (t.reason is not distinct from 'nobody_to_tell'))
+  returning l.id, l.subject_id, case when t.complete then 'claim_delivered' when t.nobody then 'nobody_to_tell'
+                                     else 'somebody_to_tell' end as happened
+
+), event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, claim_id)
+  select :org, :now, :actor, happened, subject_id, id from closed order by id
+  returning id
+), unsealed as (
+  insert into audit_unsealed (org_id, event_id) select :org, id from event)
+select count(*) filter (where happened = 'claim_delivered') from closed"""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """How many deliveries were cancelled, and how many were made or are pending again."""
+
+    cancelled: int
+    made: int
+
+
+def route_deliveries(act: Act, days: SiteDays, scope: dict[str, Any]) -> Routed:
+    """Make what has not left equal to the audience of now, and close the books. Again changes nothing."""
+    row = act.run(ROUTE, days.facts | scope).one()
+    close_books(act, scope)
+    return Routed(cancelled=row.cancelled, made=row.made)
+
+
+def close_books(act: Act, scope: dict[str, Any]) -> None:
+    act.run(CLOSE_BOOKS, scope)

@@ -1,0 +1,82 @@
+"""The calendar of a scan: each usable site's own day, horizons and alert days, worked out in plain Python.
+
+SQL knows no zone and no calendar; it gets these as arrays. A site with an unusable zone is left out and reported.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.calendars import Calendar, not_before, today
+from app.domain.errors import Refused
+from app.domain.thresholds import alert_day, horizon
+from app.trail.act import Act
+
+Combination = tuple[int, str, dt.date]  # A site, a threshold and a due date: what an alert day depends on.
+
+
+@dataclass(frozen=True)
+class Day:
+    """A site's own day: its date, its calendar, and the instant from which its alerts may go out."""
+
+    today: dt.date
+    calendar: Calendar
+    not_before: dt.datetime
+    scanned_through: dt.date | None
+
+
+@dataclass(frozen=True)
+class SiteDays:
+    """The days of an organisation's usable sites, and what is wrong with the others."""
+
+    days: dict[int, Day]
+    errors: list[dict[str, str | None]]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The parameters of `site_day` in the predicate *wanted*."""
+        return {
+            "sites": list(self.days),
+            "todays": [day.today for day in self.days.values()],
+            "not_befores": [day.not_before for day in self.days.values()],
+        }
+
+    def horizons(self, thresholds: Iterable[str]) -> dict[str, Any]:
+        """For each site and threshold, the latest due date that has crossed."""
+        grid = [(site, t, horizon(t, day.today, day.calendar)) for site, day in self.days.items() for t in thresholds]
+        return dict(zip(("h_sites", "h_thresholds", "h_due_through"), columns(grid), strict=True))
+
+    def alert_days(self, combinations: Sequence[Combination]) -> dict[str, Any]:
+        """For each combination of site, threshold and due date, its alert day."""
+        rows = [(s, t, due, alert_day(t, due, self.days[s].calendar)) for s, t, due in combinations]
+        return dict(zip(("a_sites", "a_thresholds", "a_due_ons", "a_alert_ons"), columns(rows, 4), strict=True))
+
+
+def columns(rows: Sequence[tuple[Any, ...]], width: int = 3) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+SITES = """
+select p.id, p.name, p.timezone, p.country, p.region, p.alert_from, w.scanned_through, o.slug
+from site p
+join organisation o on o.id = p.org_id
+left join watermark w on w.org_id = :org and w.site_id = p.id
+where p.org_id = :org
+order by p.id"""
+
+
+def read_site_days(act: Act) -> SiteDays:
+    """The day of each site at `act.now`, archived sites included: their claims must still be judged."""
+    days, errors = {}, []
+    for site in act.run(SITES):
+        try:
+            day = today(act.now, site.timezone)
+            begins = not_before(day, site.alert_from, site.timezone)
+        except Refused as fault:
+            errors.append({"org": site.slug, "site": site.name, "message": str(fault)})
+            continue
+        days[site.id] = Day(day, Calendar(site.country, site.region), begins, site.scanned_through)
+    return SiteDays(days, errors)

@@ -1,0 +1,307 @@
+"""Applying an import: entries that arrive and entries that change, in a few statements for all of them at once.
+
+What becomes of each record was decided before (`app/imports`). Each change leaves its trail, and the import itself is
+kept as evidence: the file's hash, how it was read, and what became of each record.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.domain.acts import MoveReason, Status
+from app.domain.errors import Refused
+from app.ledger.queue import changed
+from app.ledger.start import hold_back
+from app.models import ImportRun
+from app.operations.kinds import find_or_make, key_of
+from app.operations.typed import iso
+from app.trail.act import Act
+
+NOW, NEXT, DRAFT = "now", "next", "draft"  # Where the alerts of what arrives begin; a draft waits to be released.
+OTHER = "other"  # The kind of entries that name none.
+QUEUED_SINGLY = 1000  # Above this many entries the next scan looks at everything, which is cheaper than a list.
+SOURCE = "import"
+
+# Two imports of one organisation take turns, so that the second is judged by what the first has made.
+TAKE_TURNS = "select pg_advisory_xact_lock(hashtextextended('onus import', :org))"
+
+# Set-based by way of one JSON text: a statement with a parameter for each cell costs ten times as long to prepare.
+ADD_SUBJECTS = """
+insert into subject (org_id, site_id, kind_id, reference, reference_key, title, status, owner_member_id, holder_id,
+                     recurrence, legal_basis, notes, extra)
+select :org, g.site_id, g.kind_id, g.reference, g.reference_key, g.title, g.status, g.owner_member_id, g.holder_id,
+       g.recurrence, coalesce(g.legal_basis, ''), coalesce(g.notes, ''), g.extra
+from jsonb_to_recordset(cast(:rows as jsonb)) as g (
+  line int, site_id bigint, kind_id bigint, reference text, reference_key text, title text, status text,
+  owner_member_id bigint, holder_id bigint, recurrence text, legal_basis text, notes text, extra jsonb)
+order by g.line
+on conflict (org_id, site_id, reference_key) do nothing
+returning id, site_id, reference_key"""
+
+# What a record does not say stays as it is. An owner by name takes the place of an owner by post.
+AMEND_SUBJECTS = """
+update subject s set
+  title = coalesce(g.title, s.title), kind_id = coalesce(g.kind_id, s.kind_id),
+  owner_member_id = coalesce(g.owner_member_id, s.owner_member_id),
+  owner_post_id = case when g.owner_member_id is null then s.owner_post_id end,
+  holder_id = coalesce(g.holder_id, s.holder_id), part_of_id = coalesce(g.part_of_id, s.part_of_id),
+  recurrence = coalesce(g.recurrence, s.recurrence), legal_basis = coalesce(g.legal_basis, s.legal_basis),
+  notes = coalesce(g.notes, s.notes), extra = s.extra || coalesce(g.extra, '{}')
+from jsonb_to_recordset(cast(:rows as jsonb)) as g (
+  id bigint, title text, kind_id bigint, owner_member_id bigint, holder_id bigint, part_of_id bigint, recurrence text,
+  legal_basis text, notes text, extra jsonb)
+where s.org_id = :org and s.id = g.id"""
+
+OPEN_OBLIGATIONS = """
+insert into obligation (org_id, subject_id, due_on, first_due_on, opened_at)
+select :org, g.subject_id, g.due_on, g.due_on, :now
+from unnest(cast(:subjects as bigint[]), cast(:due_ons as date[])) with ordinality as g (subject_id, due_on, n)
+order by g.n
+returning id, subject_id"""
+
+MOVE_OBLIGATIONS = """
+update obligation o set due_on = g.due_on
+from unnest(cast(:ids as bigint[]), cast(:due_ons as date[])) as g (id, due_on)
+where o.org_id = :org and o.id = g.id and o.closed_at is null"""
+
+WRITE_TRAIL = """
+with event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, detail)
+  select :org, :now, :actor, g.type, g.subject_id, g.detail
+  from jsonb_to_recordset(cast(:rows as jsonb)) as g (n int, type text, subject_id bigint, detail jsonb)
+  order by g.n
+  returning id)
+insert into audit_unsealed (org_id, event_id) select :org, id from event"""
+
+AT_ONCE = 10_000  # Rows of one statement: a JSON value of PostgreSQL holds 255 MB.
+
+Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
+Parent = int | Key | None  # An entry of the register, or one that arrives with the same file.
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """An entry that an import makes, with its first due date, unless it does not expire."""
+
+    line: int
+    key: Key
+    reference: str
+    title: str
+    kind: str | None
+    due_on: dt.date | None
+    parent: Parent
+    columns: Mapping[str, Any]
+    extra: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """What an import changes of an entry: columns that differ, and a due date that is opened, or moved."""
+
+    line: int
+    subject_id: int
+    old: Mapping[str, Any]
+    new: Mapping[str, Any]
+    due_on: dt.date | None
+    moved_from: tuple[int, dt.date] | None
+    parent: Parent
+    extra: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How the file was read, and what became of each record."""
+
+    file_name: str
+    file_sha256: str
+    mapping: Mapping[str, Any]
+    counts: Mapping[str, int]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Applied:
+    import_run_id: int
+    kinds_made: list[str]
+
+
+@dataclass
+class Trail:
+    """The events of one import, written in one go at its end."""
+
+    act: Act
+    import_run_id: int
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, type: str, subject_id: int, line: int, **detail: Any) -> None:
+        origin = {"source": SOURCE, "import_run_id": self.import_run_id, "line": line}
+        event = {"n": len(self.events), "type": type, "subject_id": subject_id}
+        self.events.append(event | {"detail": detail | origin})
+
+    def write(self) -> None:
+        for rows in batches(self.events):
+            self.act.run(WRITE_TRAIL, {"rows": rows})
+
+
+def batches(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The rows as JSON texts of a size that one statement can take."""
+    for first in range(0, len(rows), AT_ONCE):
+        yield json.dumps(rows[first : first + AT_ONCE])
+
+
+def take_turns(act: Act) -> None:
+    act.run(TAKE_TURNS)
+
+
+def apply(
+    act: Act, evidence: Evidence, arrivals: Sequence[Arrival], amendments: Sequence[Amendment], start: str = NOW
+) -> Applied:
+    """Make and change all entries of an import, in the caller's transaction.
+
+    1. The import itself is kept, so that each event can name it.
+    2. Kinds are made, then entries, then what they are part of: a part may stand above its whole in the file.
+    3. Due dates are opened and moved.
+    4. With start `next`, what these due dates have crossed already is held back.
+    """
+    run_id = keep(act, evidence)
+    trail = Trail(act, run_id)
+    kinds = find_or_make(act, [OTHER, *kind_names(arrivals, amendments)])
+    ids = add_subjects(act, arrivals, kinds.ids, DRAFT if start == DRAFT else Status.watched, trail)
+    amend_subjects(act, arrivals, amendments, kinds.ids, ids, trail)
+    touched = open_obligations(act, [*dates_of(arrivals, ids), *opened_by(amendments)], trail)
+    touched += move_obligations(act, [one for one in amendments if one.moved_from is not None], trail)
+    trail.write()
+    queue(act, [*ids.values(), *(one.subject_id for one in amendments)])
+    if start == NEXT and touched:
+        hold_back(act, obligation_ids=touched)
+    return Applied(run_id, kinds.made)
+
+
+def keep(act: Act, evidence: Evidence) -> int:
+    run = ImportRun(
+        org_id=act.org,
+        at=act.now,
+        actor=act.actor,
+        file_name=evidence.file_name,
+        file_sha256=evidence.file_sha256,
+        mapping=dict(evidence.mapping),
+        counts=dict(evidence.counts),
+        rows=list(evidence.rows),
+    )
+    act.session.add(run)
+    act.session.flush()
+    file = {"name": run.file_name, "sha256": run.file_sha256}
+    act.record("register_imported", import_run_id=run.id, file=file, counts=run.counts)
+    return run.id
+
+
+def kind_names(arrivals: Iterable[Arrival], amendments: Iterable[Amendment]) -> list[str]:
+    arriving = [one.kind for one in arrivals if one.kind]
+    return list(dict.fromkeys([*arriving, *(one.new["kind"] for one in amendments if "kind" in one.new)]))
+
+
+def add_subjects(
+    act: Act, arrivals: Sequence[Arrival], kinds: Mapping[str, int], status: str, trail: Trail
+) -> dict[Key, int]:
+    """The ids of the new entries. Raises Refused if somebody else has made one of them meanwhile."""
+    rows = [
+        {
+            "line": one.line,
+            "site_id": one.key[0],
+            "kind_id": kinds[key_of(one.kind or OTHER)],
+            "reference": one.reference,
+            "reference_key": one.key[1],
+            "title": one.title,
+            "status": status,
+            "extra": dict(one.extra),
+            **one.columns,
+        }
+        for one in arrivals
+    ]
+    ids: dict[Key, int] = {}
+    for batch in batches(rows):
+        ids.update(((row.site_id, row.reference_key), row.id) for row in act.run(ADD_SUBJECTS, {"rows": batch}))
+    if len(ids) < len(arrivals):
+        raise Refused("Somebody has added entries of this file meanwhile: import it again.")
+    told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "holder_id")
+    for one, row in zip(arrivals, rows, strict=True):
+        trail.add("subject_created", ids[one.key], one.line, **{name: row.get(name) for name in told})
+    return ids
+
+
+def amend_subjects(
+    act: Act,
+    arrivals: Iterable[Arrival],
+    amendments: Iterable[Amendment],
+    kinds: Mapping[str, int],
+    ids: Mapping[Key, int],
+    trail: Trail,
+) -> None:
+    """Write the columns that differ, and what everything is part of, now that all entries have their ids."""
+    rows: list[dict[str, Any]] = []
+    for arrival in arrivals:
+        if arrival.parent is not None:
+            rows.append({"id": ids[arrival.key], "part_of_id": found(arrival.parent, ids)})
+    for one in amendments:
+        new = dict(one.new)
+        if one.parent is not None:
+            new["part_of_id"] = found(one.parent, ids)
+        if new:
+            columns = new | ({"kind_id": kinds[key_of(new["kind"])]} if "kind" in new else {})
+            rows.append({"id": one.subject_id, "extra": dict(one.extra), **columns})
+            trail.add("subject_changed", one.subject_id, one.line, old=dict(one.old), new=new)
+    for batch in batches(rows):
+        act.run(AMEND_SUBJECTS, {"rows": batch})
+
+
+def found(parent: int | Key, ids: Mapping[Key, int]) -> int:
+    return parent if isinstance(parent, int) else ids[parent]
+
+
+Opening = tuple[int, int, dt.date]  # The line of a record, its entry, and the due date that it opens.
+
+
+def dates_of(arrivals: Iterable[Arrival], ids: Mapping[Key, int]) -> list[Opening]:
+    return [(one.line, ids[one.key], one.due_on) for one in arrivals if one.due_on is not None]
+
+
+def opened_by(amendments: Iterable[Amendment]) -> list[Opening]:
+    fresh = (one for one in amendments if one.moved_from is None)
+    return [(one.line, one.subject_id, one.due_on) for one in fresh if one.due_on is not None]
+
+
+def open_obligations(act: Act, openings: Sequence[Opening], trail: Trail) -> list[int]:
+    """The ids of the new obligations."""
+    if not openings:
+        return []
+    facts = {"subjects": [subject for _, subject, _ in openings], "due_ons": [due_on for _, _, due_on in openings]}
+    ids = {row.subject_id: row.id for row in act.run(OPEN_OBLIGATIONS, facts)}
+    for line, subject, due_on in openings:
+        trail.add("obligation_opened", subject, line, obligation_id=ids[subject], due_on=iso(due_on))
+    return list(ids.values())
+
+
+def move_obligations(act: Act, amendments: Sequence[Amendment], trail: Trail) -> list[int]:
+    """The ids of the obligations that were moved to another day."""
+    moves = [(one, *one.moved_from, one.due_on) for one in amendments if one.moved_from and one.due_on]
+    if not moves:
+        return []
+    ids = [obligation_id for _, obligation_id, _, _ in moves]
+    act.run(MOVE_OBLIGATIONS, {"ids": ids, "due_ons": [due_on for _, _, _, due_on in moves]})
+    for one, obligation_id, old, new in moves:
+        days = {"old": iso(old), "new": iso(new), "reason": MoveReason.other, "note": ""}
+        trail.add("date_moved", one.subject_id, one.line, obligation_id=obligation_id, **days)
+    return ids
+
+
+def queue(act: Act, subject_ids: Sequence[int]) -> None:
+    """Leave word for the next scan: for each entry, or, for very many, for everything."""
+    if len(subject_ids) > QUEUED_SINGLY:
+        changed(act)
+        return
+    for subject_id in subject_ids:
+        changed(act, subject_id=subject_id)

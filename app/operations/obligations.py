@@ -1,0 +1,290 @@
+"""Obligations: opened, moved, closed, reopened and filed. A due date is a date at the site of its subject (P6).
+
+Each function locks the row that it changes, so that of two people who do the same at once exactly one does it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import IntegrityError
+
+from app.domain import recurrences
+from app.domain.acts import CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
+from app.domain.calendars import DAY
+from app.domain.errors import Refused
+from app.domain.folding import clean_text
+from app.ledger.queue import changed
+from app.models import AuditEvent, Obligation, Subject
+from app.operations import typed
+from app.operations.people import site_today
+from app.operations.typed import iso
+from app.trail.act import Act
+
+DONE = "done"  # The basis of a recurrence that runs from the day it was done; else it runs from the due date.
+LISTED = 12  # Due dates in a refusal that asks for one: a year of monthly ones.
+
+
+def find_obligation(act: Act, subject: Subject, due_on: dt.date | None = None, closed: bool = False) -> Obligation:
+    """The one open deadline of the subject (or the one closed), or the one due on this day, be it open or closed."""
+    query = select(Obligation).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
+    if due_on is not None:
+        query = query.where(Obligation.due_on == due_on)
+    else:
+        query = query.where(Obligation.closed_at.is_not(None) if closed else Obligation.closed_at.is_(None))
+    found = list(act.session.scalars(query.order_by(Obligation.due_on.desc())))
+    if not found:
+        which = f"deadline on {due_on}" if due_on else f"{'closed' if closed else 'open'} deadline"
+        raise Refused(f"{subject.reference} has no {which}: look at its dates, and name one with --due-on.")
+    if len(found) > 1:
+        dates = ", ".join(str(one.due_on) for one in found[:LISTED]) + (" and more" if len(found) > LISTED else "")
+        raise Refused(f"{subject.reference} has several deadlines: name one with --due-on: {dates}.")
+    return found[0]
+
+
+def open_dates(act: Act, subject_id: int) -> list[dt.date]:
+    """The due dates of the subject that are open, in their order."""
+    query = select(Obligation.due_on).where(Obligation.org_id == act.org, Obligation.subject_id == subject_id)
+    return list(act.session.scalars(query.where(Obligation.closed_at.is_(None)).order_by(Obligation.due_on)))
+
+
+def open_obligation(act: Act, subject: Subject, due_on: dt.date) -> Obligation:
+    """The obligation of the subject on this day: a new one, or the one that is there already, be it open or closed."""
+    typed.register_day(due_on, "The due date")
+    return _opened(act, subject.id, due_on)
+
+
+def _opened(act: Act, subject_id: int, due_on: dt.date, after: int | None = None) -> Obligation:
+    """`after` is the obligation whose completion opens this one."""
+    key = {"org_id": act.org, "subject_id": subject_id, "due_on": due_on}
+    adding = insert(Obligation).values(**key, first_due_on=due_on, opened_at=act.now).on_conflict_do_nothing()
+    obligation_id = act.session.scalar(adding.returning(Obligation.id))
+    if obligation_id is not None:
+        changed(act, subject_id=subject_id)
+        detail: dict[str, Any] = {"obligation_id": obligation_id, "due_on": iso(due_on), "after_obligation_id": after}
+        act.record("obligation_opened", subject_id=subject_id, **detail)
+    return act.session.scalars(select(Obligation).filter_by(**key)).one()
+
+
+def close(
+    act: Act,
+    obligation_id: int,
+    outcome: str | None,
+    met_on: dt.date | None = None,
+    reason: str | None = None,
+    note: str = "",
+    member_id: int | None = None,
+) -> bool:
+    """Close it once; what is closed already stays as it is. One that was met opens the next of its recurrence.
+
+    `met_on` is the day it was done, the site's today if none is given. Closing without doing needs a reason.
+    """
+    became, noted = typed.code(Outcome, outcome, "an outcome"), typed.note(note)
+    done = became in (Outcome.met, Outcome.failed)
+    why = typed.code(CloseReason, reason, "a reason for closing without doing") if reason or not done else None
+    obligation, subject = _locked(act, obligation_id)
+    if obligation.closed_at is not None:
+        return False
+    if not done and met_on is not None:
+        raise Refused(f"The outcome {became} has no day on which it was done: leave --met-on out.")
+    if done:
+        obligation.met_on = typed.past_day(met_on, site_today(act, subject.site_id), "The day it was done")
+    obligation.closed_at, obligation.closed_by = act.now, member_id
+    obligation.outcome, obligation.reason, obligation.note = became, why, noted
+    _record_closing(act, obligation)
+    if became is Outcome.met and subject.recurrence is not None:
+        _open_next(act, obligation, subject, subject.recurrence)
+    return True
+
+
+def _record_closing(act: Act, obligation: Obligation) -> None:
+    changed(act, subject_id=obligation.subject_id)
+    act.record(
+        "obligation_closed",
+        subject_id=obligation.subject_id,
+        obligation_id=obligation.id,
+        due_on=iso(obligation.due_on),
+        met_on=iso(obligation.met_on),
+        outcome=obligation.outcome,
+        reason=obligation.reason,
+        note=obligation.note,
+    )
+
+
+def _open_next(act: Act, obligation: Obligation, subject: Subject, recurrence: str) -> None:
+    """Open the next occurrence, once: completed, reopened and completed again gives one, on the date of the last."""
+    if subject.recurrence_basis == DONE and obligation.met_on is not None:
+        due_on = recurrences.occurrence(obligation.met_on, recurrence, 1)
+        due_on = _not_closed(act, subject, due_on, obligation.met_on)
+    else:
+        anchor = subject.due_from or obligation.first_due_on
+        due_on = recurrences.next_due(anchor, recurrence, after=obligation.due_on)
+        _remember_wanted_day(act, subject, anchor, due_on)
+    if due_on > typed.LAST_DAY:
+        return
+    opened = _opened_before(act, obligation)
+    if opened is None:
+        _opened(act, subject.id, due_on, after=obligation.id)
+    elif opened.closed_at is None and opened.due_on == opened.first_due_on != due_on and _is_free(act, opened, due_on):
+        # Nobody has touched the one that an earlier completion opened, so it follows the day of this one.
+        _put_on(act, opened, due_on, MoveReason.other, "")
+        opened.first_due_on = due_on
+
+
+def _not_closed(act: Act, subject: Subject, due_on: dt.date, done_on: dt.date) -> dt.date:
+    """The due date, or the nearest one on which no deadline was closed: done a whole interval early, it is the same.
+
+    An earlier day is safe; a later one is taken only where no day is left after the day it was done.
+    """
+    own = select(Obligation.due_on).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
+    closed = set(act.session.scalars(own.where(Obligation.closed_at.is_not(None))))
+    while due_on in closed and due_on > done_on:
+        due_on -= DAY
+    while due_on in closed or due_on <= done_on:
+        due_on += DAY
+    return due_on
+
+
+def _remember_wanted_day(act: Act, subject: Subject, anchor: dt.date, due_on: dt.date) -> None:
+    """Keep the anchor of a series that a shorter month clamps: after February it goes back to the 31st (H11)."""
+    by_months = recurrences.parse(str(subject.recurrence)).unit in recurrences.MONTHS_OF
+    if subject.due_from is None and by_months and due_on.day < anchor.day:
+        subject.due_from = anchor
+        act.record("recurrence_anchored", subject_id=subject.id, due_from=iso(anchor))
+
+
+def _opened_before(act: Act, obligation: Obligation) -> Obligation | None:
+    """The obligation that an earlier completion of this one opened; only the trail remembers that."""
+    query = select(AuditEvent.detail["obligation_id"].as_integer()).where(
+        AuditEvent.org_id == act.org,
+        AuditEvent.subject_id == obligation.subject_id,
+        AuditEvent.type == "obligation_opened",
+        AuditEvent.detail.contains({"after_obligation_id": obligation.id}),
+    )
+    opened_id = act.session.scalars(query.order_by(AuditEvent.id).limit(1)).one_or_none()
+    return None if opened_id is None else _locked(act, opened_id)[0]
+
+
+def move(act: Act, obligation_id: int, to: dt.date, reason: str | None, note: str = "") -> bool:
+    """Move the due date; the first one stays on record. Refused onto a day that the subject already has."""
+    why, noted = typed.code(MoveReason, reason, "a reason for moving"), typed.note(note)
+    typed.register_day(to, "The due date")
+    obligation, subject = _locked(act, obligation_id)
+    _refuse_closed(obligation, subject)
+    if obligation.due_on == to:
+        return False
+    if not _is_free(act, obligation, to):
+        raise Refused(f"{subject.reference} has a deadline on {to} already: choose another day, or close this one.")
+    _put_on(act, obligation, to, why, noted)
+    return True
+
+
+def _is_free(act: Act, obligation: Obligation, day: dt.date) -> bool:
+    key = {"org_id": act.org, "subject_id": obligation.subject_id, "due_on": day}
+    return act.session.scalars(select(Obligation.id).filter_by(**key)).one_or_none() is None
+
+
+def _put_on(act: Act, obligation: Obligation, to: dt.date, reason: MoveReason, note: str) -> None:
+    old, subject_id = obligation.due_on, obligation.subject_id
+    try:
+        with act.session.begin_nested():
+            obligation.due_on = to
+    except IntegrityError:
+        raise Refused(f"The deadline of {old} cannot move to {to}: another was put there meanwhile.") from None
+    changed(act, subject_id=subject_id)
+    detail: dict[str, Any] = {"old": iso(old), "new": iso(to), "reason": reason, "note": note}
+    act.record("date_moved", subject_id=subject_id, obligation_id=obligation.id, **detail)
+
+
+def reopen(act: Act, obligation_id: int, reason: str | None, note: str = "") -> bool:
+    """Open it again; how it had been closed stays in the trail."""
+    why, noted = typed.code(ReopenReason, reason, "a reason for reopening"), typed.note(note)
+    obligation, subject = _locked(act, obligation_id)
+    if obligation.closed_at is None:
+        return False
+    old = {"outcome": obligation.outcome, "met_on": iso(obligation.met_on), "reason": obligation.reason}
+    obligation.closed_at = obligation.closed_by = obligation.met_on = None
+    obligation.outcome = obligation.reason = None
+    obligation.note = ""
+    changed(act, subject_id=subject.id)
+    detail: dict[str, Any] = {"due_on": iso(obligation.due_on), "old": old, "reason": why, "note": noted}
+    act.record("obligation_reopened", subject_id=subject.id, obligation_id=obligation_id, **detail)
+    return True
+
+
+def file(
+    act: Act,
+    obligation_id: int,
+    filed_on: dt.date | None,
+    filed_reference: str | None,
+    in_force_meanwhile: str | None,
+    ask_again_on: dt.date | None = None,
+) -> bool:
+    """Note that it was filed with the authority; a filing that is there already is corrected or begins anew.
+
+    Only `in_force_meanwhile = yes` keeps its alerts silent, until the filing ends.
+    """
+    in_force = typed.code(InForce, in_force_meanwhile, "an answer to whether it stays in force meanwhile")
+    reference = clean_text(filed_reference or "", "The reference of the filing", typed.LONGEST_NAME) or None
+    obligation, subject = _locked(act, obligation_id)
+    _refuse_closed(obligation, subject)
+    filed = typed.past_day(filed_on, site_today(act, subject.site_id), "The day of filing")
+    if ask_again_on is not None and ask_again_on <= filed:
+        raise Refused(f"The day to ask again, {ask_again_on}, is not after the day of filing, {filed}: correct one.")
+    old = _filing(obligation)
+    obligation.filed_on, obligation.filed_reference = filed, reference
+    obligation.in_force_meanwhile, obligation.ask_again_on = in_force, ask_again_on
+    obligation.filing_ended_on = obligation.filing_result = None
+    return _filing_changed(act, obligation, old, "obligation_filed")
+
+
+def end_filing(act: Act, obligation_id: int, ended_on: dt.date | None, result: str | None) -> bool:
+    """Note how the filing ended; it neither closes nor moves the deadline."""
+    became = typed.code(FilingResult, result, "a result")
+    obligation, subject = _locked(act, obligation_id)
+    if obligation.filed_on is None:
+        raise Refused(f"{subject.reference} has no filing for {obligation.due_on}: `onus obligation file` notes one.")
+    old = _filing(obligation)
+    ended = typed.past_day(ended_on, site_today(act, subject.site_id), "The day on which the filing ended")
+    if obligation.filing_result == became and ended_on is None:
+        return False
+    if ended < obligation.filed_on:
+        raise Refused(f"The filing began on {obligation.filed_on} and cannot have ended on {ended}: correct the day.")
+    obligation.filing_ended_on, obligation.filing_result = ended, became
+    return _filing_changed(act, obligation, old, "filing_ended")
+
+
+def _filing(obligation: Obligation) -> dict[str, str | None]:
+    return {
+        "filed_on": iso(obligation.filed_on),
+        "filed_reference": obligation.filed_reference,
+        "in_force_meanwhile": obligation.in_force_meanwhile,
+        "ask_again_on": iso(obligation.ask_again_on),
+        "filing_ended_on": iso(obligation.filing_ended_on),
+        "filing_result": obligation.filing_result,
+    }
+
+
+def _filing_changed(act: Act, obligation: Obligation, old: dict[str, str | None], event: str) -> bool:
+    new = _filing(obligation)
+    if old == new:
+        return False
+    changed(act, subject_id=obligation.subject_id)
+    act.record(event, subject_id=obligation.subject_id, obligation_id=obligation.id, old=old, new=new)
+    return True
+
+
+def _refuse_closed(obligation: Obligation, subject: Subject) -> None:
+    if obligation.closed_at is not None:
+        raise Refused(f"The deadline {obligation.due_on} of {subject.reference} is closed: reopen it first.")
+
+
+def _locked(act: Act, obligation_id: int) -> tuple[Obligation, Subject]:
+    """The obligation, its row locked and read afresh, and its subject."""
+    query = select(Obligation).where(Obligation.org_id == act.org, Obligation.id == obligation_id).with_for_update()
+    obligation = act.session.scalars(query.execution_options(populate_existing=True)).one()
+    of = select(Subject).where(Subject.org_id == act.org, Subject.id == obligation.subject_id)
+    return obligation, act.session.scalars(of).one()

@@ -1,0 +1,19 @@
+"""Passwords: what is kept of one, never the password itself."""
+
+from __future__ import annotations
+
+from argon2 import PasswordHasher
+
+from app.domain.errors import Refused
+
+SHORTEST = 12  # Characters: long enough to need no rules about digits and signs (NIST SP 800-63B).
+LONGEST = 128  # Characters: a long sentence; hashing more would let a stranger burn our time.
+
+HASHER = PasswordHasher()
+
+
+def hashed(password: str) -> str:
+    """The argon2id hash of a password of 12 to 128 characters. Raises Refused for another length."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise Refused(f"The password has {len(password)} characters: use {SHORTEST} to {LONGEST}.")
+    return HASHER.hash(password)

@@ -1,0 +1,303 @@
+"""Organisations, sites, members and posts: who is there, what they may see, and who holds which post.
+
+People are never deleted. A change of a site, a post or a member can change who is told about anything, so each leaves
+a queue row for everything.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.domain import calendars
+from app.domain.acts import Role
+from app.domain.errors import Refused, quoted
+from app.domain.folding import fold_address, fold_name
+from app.ledger.queue import changed
+from app.models import Account, Member, MemberSite, Organisation, Post, Site, SitePost
+from app.operations import kinds, typed
+from app.operations.typed import iso
+from app.trail.act import Act
+
+SLUG = re.compile("[a-z0-9][a-z0-9-]{0,62}")  # A label of an address; RFC 1035 section 2.3.4 gives the length.
+COUNTRY = re.compile("[A-Z]{2}")  # ISO 3166-1 alpha-2.
+OTHER = "other"  # The kind that each organisation has, for entries that name none.
+
+
+def find_member(act: Act, email: str) -> Member:
+    address = fold_address(email)
+    query = select(Member).where(Member.org_id == act.org, func.lower(Member.email) == func.lower(address))
+    member = act.session.scalars(query).one_or_none()
+    if member is None:
+        raise Refused(f"There is no member {quoted(address)}: `onus member add` makes one.")
+    return member
+
+
+def find_site(act: Act, name: str) -> Site:
+    folded = fold_name(name)
+    query = select(Site).where(Site.org_id == act.org, func.lower(Site.name) == func.lower(folded))
+    site = act.session.scalars(query).one_or_none()
+    if site is None:
+        raise Refused(f"There is no such site {quoted(folded)}: `onus site add` makes one.")
+    return site
+
+
+def find_post(act: Act, name: str) -> Post:
+    folded = fold_name(name)
+    query = select(Post).where(Post.org_id == act.org, func.lower(Post.name) == func.lower(folded))
+    post = act.session.scalars(query).one_or_none()
+    if post is None:
+        raise Refused(f"There is no such post {quoted(folded)}: `onus post add` makes one.")
+    return post
+
+
+def add_organisation(session: Session, now: dt.datetime, actor: str, slug: str, name: str, timezone: str) -> int:
+    """Insert the organisation alone: no act and no trail can be of one that is not there yet.
+
+    `furnish` does the rest, by an act of this `now` and `actor`, once the transaction acts for it.
+    """
+    if SLUG.fullmatch(slug) is None:
+        raise Refused(
+            f"{quoted(slug)} cannot stand in an address: use lower-case letters, digits and hyphens, "
+            "at most 63, a letter or a digit first."
+        )
+    calendars.check_zone(timezone)
+    values = {"slug": slug, "name": typed.one_line(name, "The name of the organisation"), "timezone": timezone}
+    adding = insert(Organisation).values(values).on_conflict_do_nothing().returning(Organisation.id)
+    org = session.scalar(adding)
+    if org is None:
+        raise Refused(f"The organisation {quoted(slug)} is there already: choose another slug.")
+    return org
+
+
+def furnish(act: Act, name: str, timezone: str) -> int:
+    """What a new organisation begins with: one site with its name and zone, and the kind `other`. Returns the site."""
+    act.record("organisation_created", organisation_id=act.org, timezone=timezone)
+    site_id = add_site(act, name, timezone)
+    kinds.find_or_make(act, [OTHER])
+    return site_id
+
+
+def add_site(act: Act, name: str, timezone: str, country: str | None = None, region: str | None = None) -> int:
+    calendars.check_zone(timezone)
+    place = _place(country, region)
+    line = typed.one_line(name, "The name of the site")
+    adding = insert(Site).values(org_id=act.org, name=line, timezone=timezone, **place).on_conflict_do_nothing()
+    site_id: int | None = act.session.scalar(adding.returning(Site.id))
+    if site_id is None:
+        raise Refused(f"The site {quoted(line)} is there already: choose another name.")
+    changed(act)
+    act.record("site_created", site_id=site_id, name=line, timezone=timezone, **place)
+    return site_id
+
+
+def _place(country: str | None, region: str | None) -> dict[str, Any]:
+    """Country and region, whose public holidays count at the site."""
+    if not country:
+        if region:
+            raise Refused(f"The region {quoted(region)} has no country: name it, too.")
+        return {"country": None, "region": None}
+    code = country.strip().upper()
+    if COUNTRY.fullmatch(code) is None:
+        raise Refused(f"{quoted(country)} is not a country: write the two letters of ISO 3166, such as ES.")
+    # A misspelt region would silently mean the holidays of the whole country.
+    if region and calendars.known_country(code) and not calendars.known_region(code, region):
+        raise Refused(f"{quoted(region)} is no region of {code} whose holidays are known: correct it or leave it out.")
+    return {"country": code, "region": region or None}
+
+
+def set_site_zone(act: Act, site_id: int, timezone: str) -> bool:
+    calendars.check_zone(timezone)
+    site = _locked_site(act, site_id)
+    old = site.timezone
+    if old == timezone:
+        return False
+    site.timezone = timezone
+    changed(act)
+    act.record("site_zone_changed", site_id=site_id, old=old, new=timezone)
+    return True
+
+
+def archive_site(act: Act, site_id: int) -> bool:
+    site = _locked_site(act, site_id)
+    if site.archived_at is not None:
+        return False
+    site.archived_at = act.now
+    changed(act)
+    act.record("site_archived", site_id=site_id)
+    return True
+
+
+def site_today(act: Act, site_id: int) -> dt.date:
+    """The date at the site. Raises UnusableZone, never falls back to UTC."""
+    zone = act.session.scalars(select(Site.timezone).where(Site.org_id == act.org, Site.id == site_id)).one()
+    return calendars.today(act.now, zone)
+
+
+def add_member(
+    act: Act,
+    email: str,
+    role: str,
+    name: str | None = None,
+    password_hash: str | None = None,
+    valid_until: dt.date | None = None,
+) -> int:
+    """A member with an account: theirs if the address has one, else a new one, by which they can be let in later."""
+    address, known = fold_address(email), typed.code(Role, role, "a role")
+    # The name of an account that is there already belongs to other organisations, and is not shown to this one (P8).
+    shown = typed.one_line(name, "The name") if name is not None else address.partition("@")[0]
+    account_id = _joined_account(act, address, shown, password_hash)
+    adding = insert(Member).values(org_id=act.org, account_id=account_id, name=shown, email=address, role=known)
+    adding = adding.values(valid_until=valid_until).on_conflict_do_nothing()
+    member_id: int | None = act.session.scalar(adding.returning(Member.id))
+    if member_id is None:
+        raise Refused(f"{address} is a member already: `onus member enable` lets a disabled one back in.")
+    changed(act)
+    if valid_until is not None:
+        changed(act, wake_on=valid_until + calendars.DAY)
+    act.record("member_created", member_id=member_id, role=known, valid_until=iso(valid_until))
+    return member_id
+
+
+def _joined_account(act: Act, address: str, name: str, password_hash: str | None) -> int:
+    act.session.execute(insert(Account).values(email=address, name=name).on_conflict_do_nothing())
+    query = select(Account).where(func.lower(Account.email) == func.lower(address)).with_for_update()
+    account = act.session.scalars(query).one()
+    if password_hash is not None:
+        if account.password_hash is not None:
+            raise Refused(f"{address} has a password already: add the member without one.")
+        account.password_hash = password_hash
+    return account.id
+
+
+def disable_member(act: Act, member_id: int) -> bool:
+    return _set_active(act, member_id, False, "member_disabled")
+
+
+def enable_member(act: Act, member_id: int) -> bool:
+    return _set_active(act, member_id, True, "member_enabled")
+
+
+def _set_active(act: Act, member_id: int, active: bool, event: str) -> bool:
+    member = _locked_member(act, member_id)
+    if member.is_active is active:
+        return False
+    member.is_active = active
+    changed(act)
+    act.record(event, member_id=member_id)
+    return True
+
+
+def limit_member(act: Act, member_id: int, site_ids: Collection[int]) -> bool:
+    """Let the member see these sites only; no site means all of them again."""
+    _locked_member(act, member_id)
+    old, new = _limits(act, member_id), set(site_ids)
+    if old == new:
+        return False
+    own = (MemberSite.org_id == act.org, MemberSite.member_id == member_id)
+    act.session.execute(delete(MemberSite).where(*own, MemberSite.site_id.in_(old - new)))
+    act.session.add_all(MemberSite(org_id=act.org, member_id=member_id, site_id=site_id) for site_id in new - old)
+    changed(act)
+    act.record("member_limited", member_id=member_id, old=sorted(old), new=sorted(new))
+    return True
+
+
+def check_may_see(act: Act, member: Member, site: Site) -> None:
+    """Raise Refused if the member is limited to other sites."""
+    if not may_see(act, member.id, site.id):
+        raise Refused(f"{member.name} may not see site {site.name}: widen `onus member limit`, or name another.")
+
+
+def may_see(act: Act, member_id: int, site_id: int) -> bool:
+    limits = _limits(act, member_id)
+    return not limits or site_id in limits
+
+
+def _limits(act: Act, member_id: int) -> set[int]:
+    query = select(MemberSite.site_id).where(MemberSite.org_id == act.org, MemberSite.member_id == member_id)
+    return set(act.session.scalars(query))
+
+
+def set_email_alerts(act: Act, member_id: int, wanted: bool) -> bool:
+    member = _locked_member(act, member_id)
+    if member.email_alerts is wanted:
+        return False
+    member.email_alerts = wanted
+    changed(act)
+    act.record("email_alerts_changed", member_id=member_id, old=not wanted, new=wanted)
+    return True
+
+
+def add_post(act: Act, name: str) -> int:
+    line = typed.one_line(name, "The name of the post")
+    adding = insert(Post).values(org_id=act.org, name=line).on_conflict_do_nothing().returning(Post.id)
+    post_id = act.session.scalar(adding)
+    if post_id is None:
+        raise Refused(f"The post {quoted(line)} is there already: choose another name.")
+    act.record("post_created", post_id=post_id, name=line)
+    return post_id
+
+
+def assign_post(
+    act: Act,
+    post_id: int,
+    member_id: int,
+    site_id: int,
+    from_on: dt.date | None = None,
+    until_on: dt.date | None = None,
+) -> bool:
+    """Let the member hold the post at the site, both days included, from the site's today if no day is given.
+
+    Several people may hold it at once. Periods of one person that overlap are one holding: it keeps the earlier first
+    day and gets the new last day, which is how it is ended or prolonged.
+    """
+    today = site_today(act, site_id)
+    first = from_on or today
+    if until_on is not None and until_on < first:
+        raise Refused(f"The last day {until_on} is before the first day {first}: correct one of them.")
+    check_may_see(act, _locked_member(act, member_id), _locked_site(act, site_id))
+    key = {"org_id": act.org, "site_id": site_id, "post_id": post_id, "member_id": member_id}
+    held = _overlapping(act, key, first, until_on)
+    old = None if held is None else [iso(held.from_on), iso(held.until_on)]
+    if held is None:
+        held = SitePost(**key, from_on=first, until_on=until_on)
+        act.session.add(held)
+    held.from_on, held.until_on = min(held.from_on, first), until_on
+    if old == (new := [iso(held.from_on), iso(held.until_on)]):
+        return False
+    _wake(act, today, held)
+    act.record("post_assigned", post_id=post_id, member_id=member_id, site_id=site_id, old=old, new=new)
+    return True
+
+
+def _overlapping(act: Act, key: dict[str, int], first: dt.date, last: dt.date | None) -> SitePost | None:
+    query = select(SitePost).filter_by(**key).order_by(SitePost.from_on)
+    query = query.where(or_(SitePost.until_on.is_(None), SitePost.until_on >= first))
+    if last is not None:
+        query = query.where(SitePost.from_on <= last)
+    return act.session.scalars(query.limit(1)).one_or_none()
+
+
+def _wake(act: Act, today: dt.date, held: SitePost) -> None:
+    """Everything must be looked at now, when the holding begins, and on the first day after it."""
+    changed(act)
+    if held.from_on > today:
+        changed(act, wake_on=held.from_on)
+    if held.until_on is not None and held.until_on >= today:
+        changed(act, wake_on=held.until_on + calendars.DAY)
+
+
+def _locked_member(act: Act, member_id: int) -> Member:
+    query = select(Member).where(Member.org_id == act.org, Member.id == member_id).with_for_update()
+    return act.session.scalars(query.execution_options(populate_existing=True)).one()
+
+
+def _locked_site(act: Act, site_id: int) -> Site:
+    query = select(Site).where(Site.org_id == act.org, Site.id == site_id).with_for_update()
+    return act.session.scalars(query.execution_options(populate_existing=True)).one()

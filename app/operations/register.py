@@ -1,0 +1,275 @@
+"""The register: entries are added, assigned, snoozed, taken off the watch and put back on it.
+
+Nothing is deleted. Each function locks the entry that it changes and leaves a queue row for it, since whatever is
+changed here decides who is told or what is wanted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import IntegrityError
+
+from app.domain import recurrences
+from app.domain.acts import ArchiveReason, SnoozeReason, Status
+from app.domain.errors import Refused, quoted
+from app.domain.folding import clean_text, fold_reference
+from app.ledger.queue import changed
+from app.ledger.start import hold_back
+from app.models import Member, Obligation, Site, Subject
+from app.operations import typed
+from app.operations.obligations import open_obligation
+from app.operations.people import check_may_see, find_site, may_see, site_today
+from app.operations.typed import iso
+from app.trail.act import Act
+
+NOW, NEXT = "now", "next"  # Where a start begins: with what has crossed already, or with what crosses next.
+BASES = ("due", "done")  # What a recurrence runs from.
+
+
+def find_subject(act: Act, reference: str, site: str | None = None) -> Subject:
+    """The entry of this reference, whatever its status; of several sites' entries the one at the site named."""
+    key = fold_reference(reference)
+    query = select(Subject).where(Subject.org_id == act.org, Subject.reference_key == key)
+    if site is not None:
+        query = query.where(Subject.site_id == find_site(act, site).id)
+    found = list(act.session.scalars(query))
+    if not found:
+        raise Refused(f"There is no entry {quoted(reference.strip())}: look for its reference in the register.")
+    if len(found) > 1:
+        at = select(Site.name).where(Site.org_id == act.org, Site.id.in_([one.site_id for one in found]))
+        sites = ", ".join(act.session.scalars(at.order_by(Site.name)))
+        raise Refused(f"{quoted(reference.strip())} is at several sites: name one with --site: {sites}.")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a new entry; a title that is missing is the reference."""
+
+    site_id: int
+    kind_id: int
+    reference: str
+    title: str = ""
+    due_on: dt.date | None = None
+    status: str = Status.watched
+    owner_member_id: int | None = None
+    owner_post_id: int | None = None
+    holder_id: int | None = None
+    part_of_id: int | None = None
+    due_from: dt.date | None = None
+    recurrence: str | None = None
+    recurrence_basis: str | None = None
+    legal_basis: str = ""
+    notes: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def add_subject(act: Act, entry: Entry) -> int:
+    """Add the entry, with one open obligation if it has a due date.
+
+    Refused for a reference that the site already has, and for an owner or holder who may not see the site.
+    """
+    site = _open_site(act, entry.site_id)
+    if entry.owner_member_id is not None and entry.owner_post_id is not None:
+        raise Refused(f"{quoted(entry.reference)} names a person and a post as responsible: leave one out.")
+    for member_id in (entry.owner_member_id, entry.holder_id):
+        if member_id is not None:
+            check_may_see(act, _member(act, member_id), site)
+    stored = _stored(entry)
+    adding = insert(Subject).values(org_id=act.org, **stored).on_conflict_do_nothing().returning(Subject.id)
+    subject_id = act.session.scalar(adding)
+    if subject_id is None:
+        raise Refused(f"{site.name} has an entry {quoted(stored['reference'])} already: choose another reference.")
+    changed(act, subject_id=subject_id)
+    told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id")
+    act.record("subject_created", subject_id=subject_id, **{name: stored[name] for name in told})
+    if entry.due_on is not None:
+        subject = act.session.scalars(select(Subject).filter_by(org_id=act.org, id=subject_id)).one()
+        open_obligation(act, subject, entry.due_on)
+    return subject_id
+
+
+def _stored(entry: Entry) -> dict[str, Any]:
+    """The columns of a new subject, cleaned and checked."""
+    columns = {name: value for name, value in vars(entry).items() if name != "due_on"}
+    reference = typed.text(entry.reference, "The reference", typed.LONGEST_REFERENCE)
+    if entry.recurrence_basis is not None and entry.recurrence_basis not in BASES:
+        raise Refused(f"{quoted(entry.recurrence_basis)} is no basis of a recurrence: write one of {', '.join(BASES)}.")
+    return columns | {
+        "reference": reference,
+        "reference_key": fold_reference(reference),
+        "title": typed.text(entry.title or reference, "The title", typed.LONGEST_TITLE),
+        "status": typed.code(Status, entry.status, "a status"),
+        "recurrence": entry.recurrence and recurrences.parse(entry.recurrence).text,
+        "legal_basis": clean_text(entry.legal_basis, "The legal basis", typed.LONGEST_NOTE),
+        "notes": typed.note(entry.notes),
+    }
+
+
+def retitle(act: Act, subject: Subject, title: str) -> bool:
+    new = typed.text(title, "The title", typed.LONGEST_TITLE)
+    old = _locked(act, subject).title
+    if old == new:
+        return False
+    subject.title = new
+    changed(act, subject_id=subject.id)
+    act.record("subject_retitled", subject_id=subject.id, old=old, new=new)
+    return True
+
+
+def assign(act: Act, subject: Subject, *, member_id: int | None = None, post_id: int | None = None) -> bool:
+    """Make a member, or whoever holds a post at the site, responsible; neither means nobody."""
+    if member_id is not None and post_id is not None:
+        raise ValueError("A person or a post is responsible, not both.")
+    _locked(act, subject)
+    old = {"member_id": subject.owner_member_id, "post_id": subject.owner_post_id}
+    new = {"member_id": member_id, "post_id": post_id}
+    if old == new:
+        return False
+    if member_id is not None:
+        _check_assignable(act, subject, member_id)
+    subject.owner_member_id, subject.owner_post_id = member_id, post_id
+    changed(act, subject_id=subject.id)
+    act.record("subject_assigned", subject_id=subject.id, old=old, new=new)
+    return True
+
+
+def assign_holder(act: Act, subject: Subject, member_id: int | None) -> bool:
+    old = _locked(act, subject).holder_id
+    if old == member_id:
+        return False
+    if member_id is not None:
+        _check_assignable(act, subject, member_id)
+    subject.holder_id = member_id
+    changed(act, subject_id=subject.id)
+    act.record("holder_assigned", subject_id=subject.id, old=old, new=member_id)
+    return True
+
+
+def _check_assignable(act: Act, subject: Subject, member_id: int) -> None:
+    member = _member(act, member_id)
+    if not member.is_active:
+        raise Refused(f"{member.name} is disabled: choose somebody else, or enable them first.")
+    check_may_see(act, member, _site(act, subject.site_id))
+
+
+def snooze(act: Act, subject: Subject, until: dt.date, reason: str | None, note: str = "") -> bool:
+    """Keep thresholds before the due date silent until the start of this day; the due date stays."""
+    why, noted = typed.code(SnoozeReason, reason, "a reason for snoozing"), typed.note(note)
+    _locked(act, subject)
+    if subject.status == Status.archived:
+        raise Refused(f"{subject.reference} is archived and tells nobody: restore it first.")
+    today = site_today(act, subject.site_id)
+    if until <= today:
+        raise Refused(f"A snooze until {until} is over already: today is {today} at the site.")
+    return _snoozed(act, subject, typed.register_day(until, "The day"), "subject_snoozed", reason=why, note=noted)
+
+
+def end_snooze(act: Act, subject: Subject) -> bool:
+    _locked(act, subject)
+    return _snoozed(act, subject, None, "snooze_ended")
+
+
+def _snoozed(act: Act, subject: Subject, until: dt.date | None, event: str, **detail: Any) -> bool:
+    old = subject.snoozed_until
+    if old == until:
+        return False
+    subject.snoozed_until = until
+    changed(act, subject_id=subject.id)
+    if until is not None:
+        changed(act, subject_id=subject.id, wake_on=until)
+    act.record(event, subject_id=subject.id, old=iso(old), new=iso(until), **detail)
+    return True
+
+
+def archive(act: Act, subject: Subject, reason: str | None, note: str = "") -> bool:
+    why, noted = typed.code(ArchiveReason, reason, "a reason for archiving"), typed.note(note)
+    _locked(act, subject)
+    return _become(act, subject, Status.archived, "subject_archived", reason=why, note=noted)
+
+
+def take_out_of_service(act: Act, subject: Subject, note: str = "") -> bool:
+    noted = typed.note(note)
+    if _locked(act, subject).status == Status.archived:
+        raise Refused(f"{subject.reference} is archived: restore it first.")
+    return _become(act, subject, Status.out_of_service, "subject_out_of_service", note=noted)
+
+
+def restore(act: Act, subject: Subject, note: str = "") -> bool:
+    """Watch again what was archived or out of service."""
+    noted = typed.note(note)
+    if _locked(act, subject).status == Status.draft:
+        raise Refused(f"{subject.reference} is a draft: release it instead.")
+    return _become(act, subject, Status.watched, "subject_restored", note=noted)
+
+
+def release(act: Act, subject: Subject, start: str = NOW) -> bool:
+    """Watch a draft. With start `next` it tells nothing of what has crossed already."""
+    if start not in (NOW, NEXT):
+        raise Refused(f"{quoted(start)} is not a start: write one of {NOW}, {NEXT}.")
+    if _locked(act, subject).status not in (Status.draft, Status.watched):
+        raise Refused(f"{subject.reference} is {subject.status} and no draft: restore it instead.")
+    if not _become(act, subject, Status.watched, "subject_released", start=start):
+        return False
+    if start == NEXT:
+        own = select(Obligation.id).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
+        open_ids = act.session.scalars(own.where(Obligation.closed_at.is_(None)).order_by(Obligation.id)).all()
+        hold_back(act, obligation_ids=open_ids)
+    return True
+
+
+def _become(act: Act, subject: Subject, status: Status, event: str, **detail: Any) -> bool:
+    old = subject.status
+    if old == status:
+        return False
+    subject.status = status
+    changed(act, subject_id=subject.id)
+    act.record(event, subject_id=subject.id, old=old, new=status, **detail)
+    return True
+
+
+def move_to_site(act: Act, subject: Subject, site_id: int) -> bool:
+    """Move the entry; its due dates stay the same dates, read in the new site's calendar from now on."""
+    old = _locked(act, subject).site_id
+    if old == site_id:
+        return False
+    site = _open_site(act, site_id)
+    people = [_member(act, who) for who in {subject.owner_member_id, subject.holder_id} if who is not None]
+    blind = " and ".join(sorted(one.name for one in people if not may_see(act, one.id, site_id)))
+    if blind:
+        raise Refused(f"{blind} may not see site {site.name}: assign {subject.reference} to somebody else first.")
+    refusal = f"{site.name} has an entry {quoted(subject.reference)} already: give one of them another reference."
+    try:
+        with act.session.begin_nested():
+            subject.site_id = site_id
+    except IntegrityError:
+        raise Refused(refusal) from None
+    changed(act, subject_id=subject.id)
+    act.record("subject_moved", subject_id=subject.id, old=old, new=site_id)
+    return True
+
+
+def _open_site(act: Act, site_id: int) -> Site:
+    site = _site(act, site_id)
+    if site.archived_at is not None:
+        raise Refused(f"The site {site.name} is archived: choose another.")
+    return site
+
+
+def _site(act: Act, site_id: int) -> Site:
+    return act.session.scalars(select(Site).where(Site.org_id == act.org, Site.id == site_id)).one()
+
+
+def _member(act: Act, member_id: int) -> Member:
+    return act.session.scalars(select(Member).where(Member.org_id == act.org, Member.id == member_id)).one()
+
+
+def _locked(act: Act, subject: Subject) -> Subject:
+    """The same object, its row locked and read afresh."""
+    query = select(Subject).where(Subject.org_id == act.org, Subject.id == subject.id).with_for_update()
+    return act.session.scalars(query.execution_options(populate_existing=True)).one()

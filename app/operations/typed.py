@@ -1,0 +1,71 @@
+"""What a person typed: codes, names, notes and days, checked before anything is written.
+
+Each function returns the form that is stored, or raises Refused with what to write instead.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from enum import StrEnum
+from typing import TypeVar
+
+from app.domain.errors import Refused, quoted
+from app.domain.folding import clean_text, fold_name
+
+LONGEST_NAME = 200  # Characters of a name: a line on a screen and in a message.
+LONGEST_REFERENCE = 400  # Characters: longer than any reference of the registers that we have seen.
+LONGEST_TITLE = 500  # Characters: some registers put whole sentences there.
+LONGEST_NOTE = 4000  # Characters of a note: a page.
+FIRST_DAY = dt.date(1990, 1, 1)  # Due dates outside these years are typing errors (DESIGN section 11).
+LAST_DAY = dt.date(2079, 12, 31)
+
+Code = TypeVar("Code", bound=StrEnum)
+
+
+def code(words: type[Code], text: str | None, what: str) -> Code:
+    """The code of this name; `what` says with its article what it is, such as "a reason"."""
+    if text is not None and text in set(words):
+        return words(text)
+    wrong = f"{quoted(str(text))} is not {what}" if text else f"This needs {what}"
+    raise Refused(f"{wrong}: write one of {', '.join(words)}.")
+
+
+def one_line(text: str, field: str, longest: int = LONGEST_NAME) -> str:
+    """A name or a title: one line, not empty."""
+    line = fold_name(clean_text(text, field, longest))
+    if not line:
+        raise Refused(f"{field} is empty: write one.")
+    return line
+
+
+def text(typed: str, field: str, longest: int) -> str:
+    """A reference or a title: not empty, on one line, with its inner spaces as they were typed."""
+    line = clean_text(typed, field, longest).replace("\n", " ")
+    if not line:
+        raise Refused(f"{field} is empty: write one.")
+    return line
+
+
+def note(text: str) -> str:
+    return clean_text(text, "The note", LONGEST_NOTE)
+
+
+def register_day(day: dt.date, field: str) -> dt.date:
+    """A day of the years that the register keeps."""
+    if not FIRST_DAY <= day <= LAST_DAY:
+        raise Refused(f"{field} {day} is outside the years {FIRST_DAY.year} to {LAST_DAY.year}: correct it.")
+    return day
+
+
+def past_day(day: dt.date | None, today: dt.date, field: str) -> dt.date:
+    """A day on which something happened, today if none is given: not after today at the site."""
+    if day is None:
+        return today
+    if day > today:
+        raise Refused(f"{field} {day} is still to come: today is {today} at the site.")
+    return register_day(day, field)
+
+
+def iso(day: dt.date | None) -> str | None:
+    """A date as it stands in the trail."""
+    return None if day is None else day.isoformat()

@@ -1,0 +1,253 @@
+"""The commands of a person's acts, as an operator types them: exit codes, one JSON object, one line of refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from click.testing import CliRunner, Result
+from flask import Flask
+from sqlalchemy import select
+
+from app.cli import main
+from app.database import transaction
+from app.ledger.align import deliver
+from app.ledger.scan import scan
+from app.models import Account, Acknowledgement, Organisation, SitePost
+from app.trail.act import Act
+from tests import factories
+from tests.factories import NOW, Acme
+from tests.operations.story import march
+from tests.people import OFFICER, STAFF
+
+
+@dataclass
+class Onus:
+    """The command line, at 2027-03-01T11:00Z."""
+
+    runner: CliRunner
+
+    def run(self, *words: str, stdin: bytes | None = None) -> Result:
+        return self.runner.invoke(main, words, input=stdin)
+
+    def json(self, *words: str, stdin: bytes | None = None) -> dict[str, Any]:
+        """The one object of a command that went well."""
+        result = self.run(*words, "--json", stdin=stdin)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.count("\n") == 1
+        return dict(json.loads(result.stdout))
+
+    def changed(self, *words: str) -> bool:
+        return bool(self.json(*words)["changed"])
+
+    def refusal(self, *words: str, stdin: bytes | None = None) -> str:
+        """The one line of a command that was refused."""
+        result = self.run(*words, stdin=stdin)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("onus: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr
+
+
+@pytest.fixture
+def onus(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Onus:
+    monkeypatch.setitem(app.extensions, "onus_settings", replace(app.extensions["onus_settings"], clock=NOW))
+    return Onus(CliRunner())
+
+
+@pytest.fixture
+def permit(acme: Acme, onus: Onus) -> int:
+    """The permit P-1 of acme, due on 20 March, with Ana and Bruno; its id."""
+    with acme.acting() as act:
+        factories.member(act, OFFICER)
+        factories.member(act, STAFF, "staff")
+        return factories.subject(act, "P-1", march(20)).id
+
+
+def row(acme: Acme, query: Callable[[Act], Any]) -> Any:
+    with acme.acting() as act:
+        return query(act)
+
+
+def test_an_organisation_is_made_with_one_site(onus: Onus) -> None:
+    made = onus.json("org", "add", "acme", "--name", "Acme", "--timezone", "Europe/Madrid")
+    assert (made["changed"], made["slug"]) == (True, "acme")
+    with transaction(made["org_id"]) as session:
+        assert session.scalars(select(Organisation.slug)).all() == ["acme"]
+    assert "there already" in onus.refusal("org", "add", "acme", "--name", "Acme", "--timezone", "Europe/Madrid")
+    assert onus.json("site", "add", "Cork", "--timezone", "Europe/Dublin", "--country", "ie")["site_id"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["org", "add", "Ac me", "--name", "Acme", "--timezone", "Europe/Madrid"], "cannot stand in an address"),
+        (["org", "add", "acme", "--name", "Acme", "--timezone", "Mars/Olympus"], "time zone"),
+        (["site", "add", "Cork", "--timezone", "Europe/Dublin"], "there are 0 organisations"),
+    ],
+)
+def test_a_bad_organisation_leaves_nothing_behind(onus: Onus, words: list[str], said: str) -> None:
+    assert said in onus.refusal(*words)
+    with transaction() as session:
+        assert session.scalars(select(Organisation.slug)).all() == []
+
+
+def test_a_password_comes_by_stdin_and_one_newline_is_cut(acme: Acme, onus: Onus) -> None:
+    words = ["member", "add", OFFICER, "--role", "officer", "--password-stdin"]
+    assert "6 characters: use 12 to 128" in onus.refusal(*words, stdin=b"short\n\n")
+    assert "not UTF-8" in onus.refusal(*words, stdin=b"\xff" * 20)
+    assert onus.json(*words, stdin="contraseña larga\n\n".encode())["member_id"]
+    with acme.acting() as act:
+        [kept] = act.session.scalars(select(Account.password_hash))
+    assert PasswordHasher().verify(str(kept), "contraseña larga\n")
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        ["member", "disable", STAFF],
+        ["member", "limit", STAFF, "--site", "Madrid"],
+        ["member", "email-alerts", STAFF, "off"],
+        ["subject", "assign", "P-1", "--to", OFFICER, "--holder", STAFF],
+        ["subject", "assign", "P-1", "--to", "member:ANA@acme.example"],
+        ["subject", "snooze", "P-1", "--until", "2027-03-10", "--reason", "waiting", "--note", "lab"],
+        ["subject", "archive", "P-1", "--reason", "sold"],
+        ["subject", "out-of-service", "P-1"],
+        ["obligation", "close", "p-1", "--due-on", "2027-03-20", "--outcome", "met"],
+        ["obligation", "close", "P-1", "--due-on", "2027-03-20", "--outcome", "not_required", "--reason", "replaced"],
+        ["obligation", "move", "P-1", "--to", "2027-09-01", "--reason", "authority"],
+        ["obligation", "file", "P-1", "--in-force-meanwhile", "yes", "--ask-again-on", "2027-03-18"],
+    ],
+)
+def test_an_act_done_twice_changes_something_once(permit: int, onus: Onus, twice: list[str]) -> None:
+    assert onus.changed(*twice)
+    assert not onus.changed(*twice)
+    assert onus.run(*twice).stdout.startswith("Nothing changed: ")
+
+
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [
+        (["member", "disable", STAFF], ["member", "enable", STAFF]),
+        (["member", "limit", STAFF, "--site", "Madrid"], ["member", "limit", STAFF]),
+        (["subject", "archive", "P-1", "--reason", "gone"], ["subject", "restore", "P-1"]),
+        (["subject", "snooze", "P-1", "--until", "2027-03-10", "--reason", "planned"],
+         ["subject", "snooze", "P-1", "--take-back"]),
+        (["obligation", "close", "P-1", "--met-on", "2027-02-20"],
+         ["obligation", "reopen", "P-1", "--reason", "not_done"]),
+        (["obligation", "file", "P-1", "--filed-on", "2027-02-20", "--in-force-meanwhile", "no"],
+         ["obligation", "file-end", "P-1", "--outcome", "granted", "--ended-on", "2027-03-01"]),
+        (["obligation", "file", "P-1", "--filed-reference", "ENT-1", "--in-force-meanwhile", "no"],
+         ["obligation", "file-end", "P-1", "--result", "refused"]),
+    ],
+)  # fmt: skip
+def test_an_act_can_be_undone(permit: int, onus: Onus, there: list[str], back: list[str]) -> None:
+    assert onus.changed(*there)
+    assert onus.changed(*back)
+    assert onus.changed(*there)
+
+
+def test_an_act_reports_the_ids_and_what_became(permit: int, onus: Onus) -> None:
+    moved = onus.json("obligation", "move", "P-1", "--to", "2027-04-01", "--reason", "agreed")
+    assert (moved["subject_id"], moved["due_on"], moved["first_due_on"]) == (permit, "2027-04-01", "2027-03-20")
+    closed = onus.json("obligation", "close", "P-1", "--met-on", "2027-02-20")
+    assert (closed["obligation_id"], closed["outcome"]) == (moved["obligation_id"], "met")
+    assert (closed["met_on"], closed["open_due_on"]) == ("2027-02-20", [])
+
+
+def test_closing_tells_the_next_due_date(acme: Acme, onus: Onus) -> None:
+    row(acme, lambda act: factories.subject(act, "I-1", march(5), recurrence="1w"))
+    assert onus.json("obligation", "close", "I-1", "--outcome", "met")["open_due_on"] == ["2027-03-12"]
+
+
+def test_a_post_is_made_held_and_responsible(permit: int, acme: Acme, onus: Onus) -> None:
+    post_id = onus.json("post", "add", "Plant manager")["post_id"]
+    words = ["post", "assign", "plant manager", STAFF, "--site", "madrid"]
+    assert onus.changed(*words, "--from", "2027-03-01", "--until", "2027-03-31")
+    assert not onus.changed(*words, "--until", "2027-03-31")
+    held = row(acme, lambda act: act.session.scalars(select(SitePost)).one())
+    assert (held.from_on, held.until_on) == (march(1), march(31))
+    assigned = onus.json("subject", "assign", "P-1", "--to", "post:plant manager")
+    assert (assigned["owner_post_id"], assigned["owner_member_id"]) == (post_id, None)
+
+
+def test_an_entry_moves_and_is_named_by_its_site(permit: int, acme: Acme, onus: Onus) -> None:
+    cork = onus.json("site", "add", "Cork", "--timezone", "Europe/Dublin")["site_id"]
+    row(acme, lambda act: factories.subject(act, "P-2", at="Cork"))
+    row(acme, lambda act: factories.subject(act, "P-2"))
+    assert "name one with --site: Cork, Madrid" in onus.refusal("subject", "move", "P-2", "--to", "Cork")
+    assert "has an entry 'P-2'" in onus.refusal("subject", "move", "P-2", "--site", "Madrid", "--to", "Cork")
+    assert onus.json("subject", "move", "P-1", "--to", "Cork")["site_id"] == cork
+
+
+def test_a_draft_is_released(acme: Acme, onus: Onus) -> None:
+    row(acme, lambda act: factories.subject(act, "D-1", march(20), status="draft"))
+    assert "'soon' is not a start" in onus.refusal("subject", "release", "D-1", "--start", "soon")
+    assert onus.json("subject", "release", "D-1", "--start", "next")["status"] == "watched"
+    assert not onus.changed("subject", "release", "D-1")
+
+
+def test_a_person_answers_an_alert_and_takes_it_back(permit: int, acme: Acme, onus: Onus) -> None:
+    row(acme, lambda act: factories.rule(act, "Permits", ("30d",)))
+    with acme.watching() as act:
+        scan(act, trigger="command", full=True)
+        deliver(act)
+    words = ["acknowledge", "P-1", "--as", OFFICER]
+    named = ["--due-on", "2027-03-20", "--rule", "Permits", "--threshold", "30d"]
+    answered = onus.json(*words, "--answer", "on_it", "--until", "2027-03-05", "--note", "tomorrow", *named)
+    assert (answered["changed"], answered["subject_id"]) == (True, permit)
+    kept = row(acme, lambda act: act.session.scalars(select(Acknowledgement)).one())
+    assert (kept.claim_id, kept.member_id) == (answered["claim_id"], answered["member_id"])
+    assert (kept.answer, kept.until_on, kept.note) == ("on_it", march(5), "tomorrow")
+    assert onus.changed(*words, "--answer", "done", "--done-on", "2027-03-01")
+    assert not onus.changed(*words, "--answer", "done", "--done-on", "2027-03-01")
+    assert onus.changed(*words, "--take-back")
+    assert not onus.changed(*words, "--take-back")
+    assert "was not sent to bruno" in onus.refusal("acknowledge", "P-1", "--as", STAFF, "--answer", "seen")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["site", "add", "Madrid", "--timezone", "Europe/Madrid"], "there already"),
+        (["site", "add", "Cork", "--timezone", "Europe/Dublin", "--country", "IRL"], "not a country"),
+        (["member", "add", OFFICER, "--role", "officer"], "a member already"),
+        (["member", "add", "x@acme.example", "--role", "boss"], "not a role"),
+        (["member", "disable", "x@acme.example"], "no member 'x@acme.example'"),
+        (["member", "limit", STAFF, "--site", "Cork"], "no such site 'Cork'"),
+        (["member", "email-alerts", STAFF, "maybe"], "neither on nor off"),
+        (["post", "assign", "EHS", STAFF, "--site", "Madrid"], "no such post 'EHS'"),
+        (["subject", "assign", "P-1"], "add --to or --holder"),
+        (["subject", "assign", "P-1", "--to", "role:staff"], "name one person or post:NAME"),
+        (["subject", "assign", "P-1", "--to", "nobody"], "not an e-mail address"),
+        (["subject", "snooze", "P-1"], "either --until or --take-back"),
+        (["subject", "snooze", "P-1", "--until", "2027-03-10"], "needs a reason for snoozing"),
+        (["subject", "archive", "P-9", "--reason", "gone"], "no entry 'P-9'"),
+        (["subject", "archive", "P-1"], "needs a reason for archiving"),
+        (["subject", "archive", "P-1", "--reason", "gone", "--site", "Cork"], "no such site 'Cork'"),
+        (["subject", "restore", "P-1", "--org", "umbrosa"], "no organisation 'umbrosa'"),
+        (["obligation", "close", "P-1"], "needs an outcome"),
+        (["obligation", "close", "P-1", "--outcome", "not_required"], "needs a reason for closing"),
+        (["obligation", "close", "P-1", "--outcome", "met", "--due-on", "2027-03-21"], "no deadline on 2027-03-21"),
+        (["obligation", "move", "P-1", "--to", "2027-04-01"], "needs a reason for moving"),
+        (["obligation", "move", "P-1", "--to", "2080-01-01", "--reason", "agreed"], "outside the years"),
+        (["obligation", "reopen", "P-1", "--reason", "not_done"], "no closed deadline"),
+        (["obligation", "file", "P-1"], "in force meanwhile"),
+        (["obligation", "file-end", "P-1", "--outcome", "granted"], "no filing"),
+        (["acknowledge", "P-1", "--as", OFFICER], "--answer or --take-back"),
+        (["acknowledge", "P-1", "--as", OFFICER, "--answer", "seen"], "no such alert"),
+    ],
+)
+def test_what_is_wrong_is_refused_in_one_line(permit: int, onus: Onus, words: list[str], said: str) -> None:
+    assert said in onus.refusal(*words)
+
+
+@pytest.mark.parametrize("day", ["1 March", "2027-3-1", "20270301", "2027-02-29", "2027-W09-1"])
+def test_a_date_that_is_none_is_bad_usage(permit: int, onus: Onus, day: str) -> None:
+    result = onus.run("obligation", "move", "P-1", "--to", day, "--reason", "agreed")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"'{day}' is not a date" in result.stderr

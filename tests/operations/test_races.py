@@ -1,0 +1,100 @@
+"""Two or more people who do the same at the same moment, with real commits: exactly one of them does it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.domain.errors import Refused
+from app.models import Account, AuditEvent, Obligation
+from app.operations import obligations, people, register
+from app.trail.act import Act
+from tests import factories
+from tests.factories import Acme
+from tests.operations.story import march
+from tests.people import OFFICER
+
+pytestmark = pytest.mark.real_commits
+
+
+def at_once(app: Flask, deeds: list[Callable[[], bool]]) -> list[bool]:
+    """Do all of it at the same moment, each in a transaction of its own."""
+    barrier, results = threading.Barrier(len(deeds)), []
+
+    def run(deed: Callable[[], bool]) -> None:
+        with app.app_context():
+            barrier.wait()
+            results.append(deed())
+
+    threads = [threading.Thread(target=run, args=(deed,)) for deed in deeds]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(results)
+
+
+def unless_refused(acme: Acme, deed: Callable[[Act], bool]) -> Callable[[], bool]:
+    def run() -> bool:
+        try:
+            with acme.acting() as act:
+                return deed(act)
+        except Refused:
+            return False
+
+    return run
+
+
+def test_h12_of_many_who_complete_it_at_once_exactly_one_does(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        subject = factories.subject(act, "I-1", march(5), recurrence="1w")
+        due_id = obligations.find_obligation(act, subject).id
+
+    def complete() -> bool:
+        with acme.acting() as act:
+            return obligations.close(act, due_id, "met")
+
+    assert at_once(real_app, [complete] * 6) == [False] * 5 + [True]
+    with acme.acting() as act:
+        rows = act.session.scalars(select(Obligation).order_by(Obligation.due_on))
+        assert [(row.due_on, row.outcome) for row in rows] == [(march(5), "met"), (march(12), None)]
+        types = act.session.scalars(select(AuditEvent.type).where(AuditEvent.subject_id == subject.id)).all()
+        assert sorted(types) == ["obligation_closed", "obligation_opened"]
+
+
+def test_of_two_deadlines_moved_onto_one_day_at_once_exactly_one_moves(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        subject = factories.subject(act, "P-1", march(20))
+        ids = [obligations.find_obligation(act, subject).id, obligations.open_obligation(act, subject, march(21)).id]
+
+    moves = [unless_refused(acme, lambda act, one=one: obligations.move(act, one, march(25), "agreed")) for one in ids]
+    assert at_once(real_app, moves) == [False, True]
+
+
+def test_of_two_entries_moved_to_where_one_reference_fits_exactly_one_moves(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        cork = people.add_site(act, "Cork", "Europe/Dublin")
+        people.add_site(act, "Aveiro", "Europe/Lisbon")
+        for site in ("Madrid", "Aveiro"):
+            factories.subject(act, "P-1", at=site)
+
+    def moving(site: str) -> Callable[[Act], bool]:
+        return lambda act: register.move_to_site(act, register.find_subject(act, "P-1", site), cork)
+
+    moves = [unless_refused(acme, moving(site)) for site in ("Madrid", "Aveiro")]
+    assert at_once(real_app, moves) == [False, True]
+
+
+def test_a_member_who_is_added_by_two_at_once_is_there_once(real_app: Flask) -> None:
+    acme = factories.acme()
+    adding = unless_refused(acme, lambda act: people.add_member(act, OFFICER, "officer") > 0)
+    assert at_once(real_app, [adding] * 4) == [False] * 3 + [True]
+    with acme.acting() as act:
+        assert act.session.scalar(select(func.count()).select_from(Account)) == 1

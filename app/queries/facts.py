@@ -1,0 +1,294 @@
+"""The bare facts of one organisation, for what judges in plain Python: the owed check, and what is not watched.
+
+Each list is one select of one table, with no join and no predicate but the organisation: nothing here may decide what
+is wanted, since the owed check must not share a mistake with the scan (law 6).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.models import (
+    Account,
+    Acknowledgement,
+    AlertRule,
+    Base,
+    Delivery,
+    Member,
+    MemberSite,
+    NotificationLedger,
+    Obligation,
+    Post,
+    RuleKind,
+    RuleRecipient,
+    RuleSite,
+    RuleSubject,
+    RuleThreshold,
+    Site,
+    SitePost,
+    Subject,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Row = TypeVar("Row", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRow:
+    id: int
+    name: str
+    timezone: str
+    country: str | None = None
+    region: str | None = None
+    archived_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRow:
+    id: int
+    site_id: int
+    kind_id: int
+    reference: str
+    status: str
+    snoozed_until: dt.date | None = None
+    owner_member_id: int | None = None
+    owner_post_id: int | None = None
+    holder_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObligationRow:
+    id: int
+    subject_id: int
+    due_on: dt.date
+    closed_at: dt.datetime | None = None
+    filed_on: dt.date | None = None
+    filing_ended_on: dt.date | None = None
+    in_force_meanwhile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    id: int
+    name: str
+    only_if: str
+    channels: Sequence[str]
+    is_active: bool = True
+    archived_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRow:
+    rule_id: int
+    threshold: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleKindRow:
+    rule_id: int
+    kind_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSiteRow:
+    rule_id: int
+    site_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSubjectRow:
+    rule_id: int
+    subject_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    id: int
+    rule_id: int
+    subject_id: int
+    obligation_id: int
+    threshold: str
+    due_on: dt.date
+    crossed_on: dt.date
+    standing: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRow:
+    claim_id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    claim_id: int
+    answer: str
+    until_on: dt.date | None = None
+    taken_back_at: dt.datetime | None = None
+    sent_back_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    id: int
+    role: str
+    account_id: int | None = None
+    email: str | None = None
+    is_active: bool = True
+    valid_until: dt.date | None = None
+    left_on: dt.date | None = None
+    email_alerts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    id: int
+    is_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSiteRow:
+    member_id: int
+    site_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostRow:
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SitePostRow:
+    site_id: int
+    post_id: int
+    member_id: int
+    from_on: dt.date
+    until_on: dt.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientRow:
+    rule_id: int
+    recipient: str
+
+
+@dataclass(frozen=True)
+class Register:
+    """What there is to watch, and the rules that watch it."""
+
+    sites: Sequence[SiteRow] = ()
+    subjects: Sequence[SubjectRow] = ()
+    obligations: Sequence[ObligationRow] = ()
+    rules: Sequence[RuleRow] = ()
+    thresholds: Sequence[ThresholdRow] = ()
+    rule_kinds: Sequence[RuleKindRow] = ()
+    rule_sites: Sequence[RuleSiteRow] = ()
+    rule_subjects: Sequence[RuleSubjectRow] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The register, and what the ledger says about it."""
+
+    register: Register = field(default_factory=Register)
+    claims: Sequence[ClaimRow] = ()
+    deliveries: Sequence[DeliveryRow] = ()
+    answers: Sequence[AnswerRow] = ()
+
+
+@dataclass(frozen=True)
+class People:
+    """Who could be told."""
+
+    members: Sequence[MemberRow] = ()
+    accounts: Sequence[AccountRow] = ()
+    member_sites: Sequence[MemberSiteRow] = ()
+    posts: Sequence[PostRow] = ()
+    site_posts: Sequence[SitePostRow] = ()
+    recipients: Sequence[RecipientRow] = ()
+
+
+def read_facts(session: Session, org: int) -> Facts:
+    """The register and the whole ledger of the organisation, as the transaction sees them."""
+    return Facts(
+        register=read_register(session, org),
+        claims=_rows(session, org, NotificationLedger, ClaimRow),
+        deliveries=_rows(session, org, Delivery, DeliveryRow),
+        answers=_rows(session, org, Acknowledgement, AnswerRow),
+    )
+
+
+def read_register(session: Session, org: int) -> Register:
+    return Register(
+        sites=_rows(session, org, Site, SiteRow),
+        subjects=_rows(session, org, Subject, SubjectRow),
+        obligations=_rows(session, org, Obligation, ObligationRow),
+        rules=_rows(session, org, AlertRule, RuleRow),
+        thresholds=_rows(session, org, RuleThreshold, ThresholdRow),
+        rule_kinds=_rows(session, org, RuleKind, RuleKindRow),
+        rule_sites=_rows(session, org, RuleSite, RuleSiteRow),
+        rule_subjects=_rows(session, org, RuleSubject, RuleSubjectRow),
+    )
+
+
+def read_people(session: Session, org: int) -> People:
+    of_org = select(Member.account_id).where(Member.org_id == org)
+    accounts = session.execute(select(Account.id, Account.is_active).where(Account.id.in_(of_org)))
+    return People(
+        members=_rows(session, org, Member, MemberRow),
+        accounts=[AccountRow(*row) for row in accounts],
+        member_sites=_rows(session, org, MemberSite, MemberSiteRow),
+        posts=_rows(session, org, Post, PostRow),
+        site_posts=_rows(session, org, SitePost, SitePostRow),
+        recipients=_rows(session, org, RuleRecipient, RecipientRow),
+    )
+
+
+def _rows(session: Session, org: int, table: type[Base], row: type[Row]) -> list[Row]:
+    """The rows of the organisation, of the columns that the dataclass names."""
+    columns = table.__table__.c
+    statement = select(*(columns[column.name] for column in fields(row))).where(columns.org_id == org)
+    return [row(*values) for values in session.execute(statement)]
+
+
+class Reach:
+    """Which rules in force reach a subject: by kind, by site and by entry, where no row of a sort means all."""
+
+    def __init__(self, register: Register) -> None:
+        self._kinds = _sets((row.rule_id, row.kind_id) for row in register.rule_kinds)
+        self._sites = _sets((row.rule_id, row.site_id) for row in register.rule_sites)
+        named = _sets((row.rule_id, row.subject_id) for row in register.rule_subjects)
+        in_force = [rule for rule in register.rules if rule.is_active and rule.archived_at is None]
+        self._general = [rule for rule in in_force if rule.id not in named]
+        self._special: defaultdict[int, list[RuleRow]] = defaultdict(list)
+        for rule in in_force:
+            for subject_id in named.get(rule.id, ()):
+                self._special[subject_id].append(rule)
+        self._found: dict[tuple[int, int], list[RuleRow]] = {}
+
+    def rules_for(self, subject: SubjectRow) -> list[RuleRow]:
+        place = (subject.kind_id, subject.site_id)
+        if place not in self._found:
+            self._found[place] = [rule for rule in self._general if self._covers(rule, *place)]
+        return self._found[place] + [rule for rule in self._special.get(subject.id, ()) if self._covers(rule, *place)]
+
+    def _covers(self, rule: RuleRow, kind_id: int, site_id: int) -> bool:
+        return kind_id in self._kinds.get(rule.id, {kind_id}) and site_id in self._sites.get(rule.id, {site_id})
+
+
+def _sets(pairs: Iterable[tuple[int, int]]) -> dict[int, set[int]]:
+    grouped: defaultdict[int, set[int]] = defaultdict(set)
+    for key, value in pairs:
+        grouped[key].add(value)
+    return dict(grouped)

@@ -1,0 +1,211 @@
+"""The owed check: what should be in the ledger and is not, recomputed from bare facts in plain Python (P4).
+
+An independent oracle, written from the design alone: it shares nothing with the scan but the calendar functions of the
+domain, and must never use the predicate of the scan (law 6).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.domain import calendars
+from app.domain.acts import Answer, InForce, OnlyIf, Status
+from app.domain.calendars import Calendar
+from app.domain.delivery import TOLD, Reason, Standing, State
+from app.domain.errors import UnusableZone
+from app.domain.thresholds import alert_day, parse, sharpest_first
+from app.queries.facts import ClaimRow, Facts, ObligationRow, Reach, RuleRow, SiteRow, SubjectRow
+
+
+@dataclass(frozen=True)
+class Debt:
+    """One alert that is owed, and why. `claim_id` is None where there is no row at all."""
+
+    rule_id: int
+    subject_id: int
+    threshold: str
+    due_on: dt.date
+    claim_id: int | None
+    why: str
+    rule: str
+    reference: str
+
+
+@dataclass(frozen=True)
+class Owed:
+    """Three ways to lose an alert. All three are empty right after a scan."""
+
+    missing: list[Debt]
+    stalled: list[Debt]
+    unaddressed: list[Debt]
+
+    @property
+    def count(self) -> int:
+        return len(self.missing) + len(self.stalled) + len(self.unaddressed)
+
+
+@dataclass(frozen=True)
+class Family:
+    """What one rule says about one due date: the wanted and crossed thresholds, with alert days; and all its rows."""
+
+    rule: RuleRow
+    subject: SubjectRow
+    due_on: dt.date
+    crossed: dict[str, dt.date]
+    claims: dict[str, ClaimRow]
+
+    def debt(self, threshold: str, claim: ClaimRow | None, why: str) -> Debt:
+        key = (self.rule.id, self.subject.id, threshold, self.due_on)
+        return Debt(*key, claim.id if claim else None, why, self.rule.name, self.subject.reference)
+
+
+def owed(facts: Facts, now: dt.datetime) -> Owed:
+    """What is owed at this instant. Nothing is owed at a site whose time zone cannot be used: its day is not known."""
+    check = Check(facts, now)
+    missing: list[Debt] = []
+    stalled: list[Debt] = []
+    for obligation in facts.register.obligations:
+        for family in check.families(obligation):
+            missing += missing_of(family)
+            stalled += check.stalled_of(family)
+    return Owed(missing, stalled, list(check.unaddressed()))
+
+
+def missing_of(family: Family) -> Iterator[Debt]:
+    for threshold in family.crossed:
+        if threshold not in family.claims:
+            yield family.debt(threshold, None, "crossed, and not in the ledger")
+
+
+class Check:
+    """The facts, indexed once, and the instant that they are judged at."""
+
+    def __init__(self, facts: Facts, now: dt.datetime) -> None:
+        register = facts.register
+        self.facts = facts
+        self.reach = Reach(register)
+        self.sites = {site.id: site for site in register.sites}
+        self.days = local_days(facts, now)
+        self.subjects = {subject.id: subject for subject in register.subjects}
+        self.thresholds: defaultdict[int, list[str]] = defaultdict(list)
+        for row in register.thresholds:
+            self.thresholds[row.rule_id].append(row.threshold)
+        self.claims: defaultdict[tuple[int, int, dt.date], dict[str, ClaimRow]] = defaultdict(dict)
+        for claim in facts.claims:
+            self.claims[claim.rule_id, claim.subject_id, claim.due_on][claim.threshold] = claim
+        self.told = {delivery.claim_id for delivery in facts.deliveries if delivery.state in TOLD}
+        self.promised, self.done = promises(facts)
+
+    def families(self, obligation: ObligationRow) -> Iterator[Family]:
+        """The families of this obligation in which something is wanted and crossed."""
+        subject = self.subjects[obligation.subject_id]
+        site, today = self.sites[subject.site_id], self.days.get(subject.site_id)
+        if today is None or not is_watched(subject, site, obligation):
+            return
+        calendar = Calendar(site.country, site.region)
+        for rule in self.reach.rules_for(subject):
+            if rule.only_if == OnlyIf.nobody_on_it and self.is_somebody_on(obligation, today):
+                continue
+            claims = self.claims.get((rule.id, subject.id, obligation.due_on), {})
+            crossed: dict[str, dt.date] = {}
+            for threshold in self.thresholds[rule.id]:
+                if is_silenced(threshold, subject, today):
+                    continue
+                claim = claims.get(threshold)
+                alert_on = claim.crossed_on if claim else alert_day(threshold, obligation.due_on, calendar)
+                # What was crossed once stays crossed until the date moves, even if the local day runs back.
+                if claim or alert_on <= today:
+                    crossed[threshold] = alert_on
+            if crossed:
+                yield Family(rule, subject, obligation.due_on, crossed, claims)
+
+    def is_somebody_on(self, obligation: ObligationRow, today: dt.date) -> bool:
+        """A standing done, a standing promise whose last day is not over at the site, or a filing still pending."""
+        promised_until = self.promised.get(obligation.id)
+        return (
+            obligation.id in self.done
+            or (promised_until is not None and promised_until >= today)
+            or is_filing_pending(obligation)
+        )
+
+    def stalled_of(self, family: Family) -> Iterator[Debt]:
+        """The top of the family, if it was put aside, told nobody, and nothing sharper speaks for it."""
+        top = min(family.crossed, key=lambda threshold: sharpest_first(threshold, family.crossed[threshold]))
+        claim = family.claims.get(top)
+        if claim is None or claim.id in self.told or not is_put_aside(claim):
+            return
+        here = sharpest_first(top, claim.crossed_on)
+        for other in family.claims.values():
+            speaks = other.standing == Standing.open or other.id in self.told
+            if speaks and sharpest_first(other.threshold, other.crossed_on) < here:
+                return
+        yield family.debt(top, claim, f"{claim.standing} ({claim.reason}), but now the sharpest that is wanted")
+
+    def unaddressed(self) -> Iterator[Debt]:
+        """Open claims that go to nobody and do not say why. A cancelled delivery goes to nobody."""
+        addressed = {delivery.claim_id for delivery in self.facts.deliveries if delivery.state != State.cancelled}
+        names = {rule.id: rule.name for rule in self.facts.register.rules}
+        for claim in self.facts.claims:
+            if claim.standing != Standing.open or claim.reason is not None or claim.id in addressed:
+                continue
+            subject = self.subjects[claim.subject_id]
+            if subject.site_id in self.days:
+                why = "open, without a delivery and without a reason"
+                key = (claim.rule_id, subject.id, claim.threshold, claim.due_on)
+                yield Debt(*key, claim.id, why, names[claim.rule_id], subject.reference)
+
+
+def local_days(facts: Facts, now: dt.datetime) -> dict[int, dt.date]:
+    """The date of today at each site whose time zone can be used."""
+    days: dict[int, dt.date] = {}
+    for site in facts.register.sites:
+        try:
+            days[site.id] = calendars.today(now, site.timezone)
+        except UnusableZone:
+            continue
+    return days
+
+
+def promises(facts: Facts) -> tuple[dict[int, dt.date], set[int]]:
+    """By obligation: the last day of the latest standing promise; and which ones somebody has called done."""
+    obligation_of = {claim.id: claim.obligation_id for claim in facts.claims}
+    promised: dict[int, dt.date] = {}
+    done: set[int] = set()
+    for answer in facts.answers:
+        if answer.taken_back_at is not None or answer.sent_back_at is not None:
+            continue
+        obligation_id = obligation_of[answer.claim_id]
+        if answer.answer == Answer.done:
+            done.add(obligation_id)
+        elif answer.answer == Answer.on_it and answer.until_on is not None:
+            promised[obligation_id] = max(answer.until_on, promised.get(obligation_id, answer.until_on))
+    return promised, done
+
+
+def is_watched(subject: SubjectRow, site: SiteRow, obligation: ObligationRow) -> bool:
+    """An open obligation of a watched entry of a site in use, and no filing that keeps it in force meanwhile."""
+    return (
+        obligation.closed_at is None
+        and subject.status == Status.watched
+        and site.archived_at is None
+        and not (is_filing_pending(obligation) and obligation.in_force_meanwhile == InForce.yes)
+    )
+
+
+def is_filing_pending(obligation: ObligationRow) -> bool:
+    return obligation.filed_on is not None and obligation.filing_ended_on is None
+
+
+def is_silenced(threshold: str, subject: SubjectRow, today: dt.date) -> bool:
+    """A snooze silences what warns before the due date, and ends at the start of the day `snoozed_until`."""
+    return subject.snoozed_until is not None and today < subject.snoozed_until and parse(threshold).before_due
+
+
+def is_put_aside(claim: ClaimRow) -> bool:
+    """Withdrawn, or superseded by a sharper one: both may come back. Superseded at the start is final."""
+    return claim.standing == Standing.withdrawn or (
+        claim.standing == Standing.superseded and claim.reason == Reason.sharper
+    )

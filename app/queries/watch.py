@@ -1,0 +1,212 @@
+"""Whether the watch is running: schedulers, scans, sites, and what has not arrived.
+
+For `onus status` and the Today page. Evidence only, read from what scans and deliveries left; whether something is owed
+is for `owed.py` to say.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from app.config import Settings
+from app.domain import calendars
+from app.domain.delivery import Channel, Reason, Standing, State
+from app.domain.errors import UnusableZone
+from app.models import Delivery, NotificationLedger, Organisation, ScanRun, SchedulerProcess, Site, Watermark
+from app.queries import watched
+from app.queries.facts import read_people, read_register
+
+ALIVE_WITHIN = dt.timedelta(seconds=60)  # Six heartbeats of 10 s: one or two may be late.
+REMEMBERED_FOR = dt.timedelta(days=1)  # A process that died without a word is still shown, not for ever.
+PATIENCE_AT_LEAST = dt.timedelta(seconds=60)  # Short scan intervals are for trying out: no alarm within seconds.
+MOST_SCHEDULERS = 100  # Each start leaves a row; nobody runs more at once.
+LOST = (State.failed, State.bounced, State.in_doubt)  # These can no longer arrive by themselves.
+
+
+@dataclass(frozen=True)
+class SchedulerWatch:
+    """One scheduler process and its heartbeat."""
+
+    id: str
+    host: str
+    pid: int
+    started_at: dt.datetime
+    heartbeat_at: dt.datetime
+    age_seconds: int
+    alive: bool
+    scanned_at: dt.datetime | None
+    fault: str | None
+
+
+@dataclass(frozen=True)
+class SiteWatch:
+    """How far one site has been watched. `today` is None where the time zone cannot be used."""
+
+    org: str
+    site: str
+    today: dt.date | None
+    scanned_through: dt.date | None
+    last_scan_at: dt.datetime | None
+    up_to_date: bool
+
+
+@dataclass(frozen=True)
+class OrgWatch:
+    """The watch over one organisation; `problems` are sentences, and the watch is broken if there is one."""
+
+    sites: list[SiteWatch]
+    problems: list[str]
+    not_watched: dict[str, int]
+    pending: int
+    oldest_pending_at: dt.datetime | None
+    deliveries: dict[str, int]
+    undelivered: int
+
+
+def patience(settings: Settings) -> dt.timedelta:
+    """How late a scan or an in-app delivery may be before it is a problem: two scan intervals."""
+    return max(2 * dt.timedelta(seconds=settings.scan_every), PATIENCE_AT_LEAST)
+
+
+def read_schedulers(session: Session, now: dt.datetime) -> list[SchedulerWatch]:
+    """The scheduler processes that have not stopped, latest heartbeat first; the very last one if all have."""
+    table = SchedulerProcess
+    latest = select(table).order_by(table.heartbeat_at.desc(), table.id).limit(MOST_SCHEDULERS)
+    found = list(session.execute(latest).scalars())
+    running = [row for row in found if row.stopped_at is None and now - row.heartbeat_at < REMEMBERED_FOR]
+    rows = []
+    for row in running or found[:1]:
+        age = max(now - row.heartbeat_at, dt.timedelta())
+        alive = row.stopped_at is None and age < ALIVE_WITHIN
+        facts = (str(row.id), row.host, row.pid, row.started_at, row.heartbeat_at)
+        rows.append(SchedulerWatch(*facts, int(age.total_seconds()), alive, row.scanned_at, row.fault))
+    return rows
+
+
+def problems_of_schedulers(rows: Sequence[SchedulerWatch], now: dt.datetime, late: dt.timedelta) -> Iterator[str]:
+    alive = [row for row in rows if row.alive]
+    if not alive:
+        since = f": the last sign of one was at {rows[0].heartbeat_at:%Y-%m-%d %H:%M:%S} UTC" if rows else ""
+        yield f"no scheduler is running{since}; start `onus scheduler`"
+    for row in alive:
+        if row.fault:
+            yield f"the scheduler on {row.host} (process {row.pid}) reports: {row.fault}"
+    scans = [row.scanned_at for row in alive if row.scanned_at is not None]
+    if scans and now - max(scans) > late:
+        yield f"the scheduler is running, but its last scan was at {max(scans):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, late: dt.timedelta) -> OrgWatch:
+    """The watch over the organisation that the transaction acts for. `late` is the patience of the settings."""
+    last = read_last_scan(session, org)
+    seen_at = None if last is None else max(last.started_at, last.quiet_until or last.started_at)
+    sites = list(read_sites(session, org, slug, now, late, seen_at))
+    pending, oldest_pending_at = session.execute(
+        select(func.count(), func.min(Delivery.not_before)).where(of_state(org, State.pending))
+    ).one()
+    return OrgWatch(
+        sites=sites,
+        problems=[
+            *problems_of_sites(sites),
+            *problems_of_scan(slug, last, sites),
+            *problems_of_delivery(session, org, slug, now - late),
+        ],
+        not_watched=watched.counts(watched.unwatched(read_register(session, org), read_people(session, org), now)),
+        pending=pending,
+        oldest_pending_at=oldest_pending_at,
+        deliveries=count_states(session, org),
+        undelivered=session.execute(undelivered(org, now)).scalar_one(),
+    )
+
+
+def read_last_scan(session: Session, org: int) -> ScanRun | None:
+    """The last scan; what an act wrote at the start of a rule is not one."""
+    statement = select(ScanRun).where(ScanRun.org_id == org, ScanRun.trigger != "start")
+    return session.execute(statement.order_by(ScanRun.started_at.desc(), ScanRun.id.desc()).limit(1)).scalar()
+
+
+def read_sites(
+    session: Session, org: int, slug: str, now: dt.datetime, late: dt.timedelta, last_scan_at: dt.datetime | None
+) -> Iterator[SiteWatch]:
+    """The sites in use. Up to date: scanned through the day that it was there two scan intervals ago."""
+    marks = and_(Watermark.org_id == Site.org_id, Watermark.site_id == Site.id)
+    statement = (
+        select(Site.name, Site.timezone, Watermark.scanned_through)
+        .outerjoin(Watermark, marks)
+        .where(Site.org_id == org, Site.archived_at.is_(None))
+        .order_by(Site.name)
+    )
+    for name, timezone, scanned_through in session.execute(statement):
+        try:
+            today, needed = calendars.today(now, timezone), calendars.today(now - late, timezone)
+        except UnusableZone:
+            yield SiteWatch(slug, name, None, scanned_through, last_scan_at, False)
+            continue
+        up_to_date = scanned_through is not None and scanned_through >= needed
+        yield SiteWatch(slug, name, today, scanned_through, last_scan_at, up_to_date)
+
+
+def problems_of_sites(sites: Iterable[SiteWatch]) -> Iterator[str]:
+    for site in sites:
+        if site.today is None:
+            yield f"{site.org}, {site.site}: its time zone cannot be used, so nothing is watched there"
+        elif site.scanned_through is None:
+            yield f"{site.org}, {site.site}: not scanned yet"
+        elif not site.up_to_date:
+            yield f"{site.org}, {site.site}: watched up to {site.scanned_through}, but there it is {site.today}"
+
+
+def problems_of_scan(slug: str, last: ScanRun | None, sites: Iterable[SiteWatch]) -> Iterator[str]:
+    """The errors of the last scan, less what `sites` says already. Quiet scans counted in it had the same ones."""
+    without_day = {site.site for site in sites if site.today is None}
+    for error in last.errors if last is not None else ():
+        if error.get("site") not in without_day:
+            yield f"{slug}, {error.get('site') or 'all sites'}: the last scan failed: {error.get('message')}"
+
+
+def problems_of_delivery(session: Session, org: int, slug: str, due_by: dt.datetime) -> Iterator[str]:
+    """In-app delivery needs nothing but the database, so one that is late means that nobody delivers."""
+    late = and_(of_state(org, State.pending), Delivery.channel == Channel.in_app, Delivery.not_before < due_by)
+    count = session.execute(select(func.count()).select_from(Delivery).where(late)).scalar_one()
+    if count:
+        yield f"{slug}: {count} in-app deliveries have been due for too long; `onus deliver` delivers them"
+
+
+def count_states(session: Session, org: int) -> dict[str, int]:
+    """How many deliveries are in each state; every state is named."""
+    statement = select(Delivery.state, func.count()).where(Delivery.org_id == org).group_by(Delivery.state)
+    counted = {state.value: 0 for state in State}
+    for state, count in session.execute(statement):
+        counted[state] = count
+    return counted
+
+
+def of_state(org: int, state: State) -> ColumnElement[bool]:
+    return and_(Delivery.org_id == org, Delivery.state == state)
+
+
+def undelivered(org: int, now: dt.datetime) -> Select[int]:
+    """Counts open claims that have not arrived within the grace period, or of which something can no longer arrive.
+
+    The period runs from the later of the claim and its first `not_before`. A delivery that was sent again is judged by
+    the new one.
+    """
+    claim, resent = NotificationLedger, aliased(Delivery)
+    deliveries = and_(Delivery.org_id == claim.org_id, Delivery.claim_id == claim.id)
+    first = select(func.min(Delivery.not_before)).where(deliveries).correlate(claim).scalar_subquery()
+    grace = select(Organisation.grace_period).where(Organisation.id == org).scalar_subquery()
+    again = exists().where(resent.org_id == Delivery.org_id, resent.resend_of == Delivery.id)
+    lost = exists().where(deliveries, Delivery.state.in_(LOST), ~again).correlate(claim)
+    # GREATEST ignores NULL: without a delivery the period runs from the claim.
+    overdue = func.greatest(claim.claimed_at, first) + grace < now
+    waiting = and_(claim.delivered_at.is_(None), or_(claim.reason == Reason.nobody_to_tell, overdue))
+    return (
+        select(func.count())
+        .select_from(claim)
+        .where(claim.org_id == org, claim.standing == Standing.open, or_(waiting, lost))
+    )

@@ -1,0 +1,167 @@
+"""Which entries are not watched: those that no rule in force could ever tell anyone about, and why (P4).
+
+Judged in plain Python over bare facts, like the owed check. Archived entries are not counted: somebody took them off.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain import calendars
+from app.domain.acts import Status
+from app.domain.delivery import Channel
+from app.domain.errors import UnusableZone
+from app.domain.recipients import HOLDER, MEMBER, OWNER, POST, ROLE, Recipient, parse
+from app.queries.facts import MemberRow, People, Reach, Register, RuleRow, SitePostRow, SubjectRow
+
+
+class Gap(StrEnum):
+    """Why an entry is not watched. One that has several counts under the first of them."""
+
+    site_archived = "site_archived"
+    draft = "draft"
+    out_of_service = "out_of_service"
+    no_date = "no_date"
+    no_rule = "no_rule"
+    nobody_to_tell = "nobody_to_tell"
+    paused = "paused"
+
+
+@dataclass(frozen=True)
+class Unwatched:
+    """One entry that is not watched."""
+
+    subject_id: int
+    site_id: int
+    reference: str
+    gap: Gap
+
+
+def unwatched(register: Register, people: People, now: dt.datetime) -> Iterator[Unwatched]:
+    """The entries that are not watched at this instant, in the order of the register."""
+    judge = Judge(register, people, now)
+    for subject in register.subjects:
+        gap = None if subject.status == Status.archived else judge.gap_of(subject)
+        if gap is not None:
+            yield Unwatched(subject.id, subject.site_id, subject.reference, gap)
+
+
+def counts(entries: Iterable[Unwatched]) -> dict[str, int]:
+    """How many there are in all, and for each reason."""
+    found = [entry.gap for entry in entries]
+    return {"total": len(found), **{gap.value: found.count(gap) for gap in Gap}}
+
+
+class Judge:
+    """The register and its people, indexed once, and the instant that they are judged at."""
+
+    def __init__(self, register: Register, people: People, now: dt.datetime) -> None:
+        self.sites = {site.id: site for site in register.sites}
+        self.dated = {row.subject_id for row in register.obligations if row.closed_at is None}
+        self.with_threshold = {row.rule_id for row in register.thresholds}
+        self.reach = Reach(register)
+        self.audience = Audience(people)
+        self.now = now
+
+    def gap_of(self, subject: SubjectRow) -> Gap | None:
+        site = self.sites[subject.site_id]
+        if site.archived_at is not None:
+            return Gap.site_archived
+        if subject.status == Status.draft:
+            return Gap.draft
+        if subject.status == Status.out_of_service:
+            return Gap.out_of_service
+        if subject.id not in self.dated:
+            return Gap.no_date
+        rules = [rule for rule in self.reach.rules_for(subject) if rule.id in self.with_threshold]
+        if not rules:
+            return Gap.no_rule
+        try:
+            today = calendars.today(self.now, site.timezone)
+        except UnusableZone:
+            return None  # Nobody knows its day; the whole site is reported as a broken watch.
+        if not any(self.audience.hears(rule, subject, today) for rule in rules):
+            return Gap.nobody_to_tell
+        if subject.snoozed_until is not None and today < subject.snoozed_until:
+            return Gap.paused
+        return None
+
+
+class Audience:
+    """Who can be told: the people of the organisation by each route, and what they may see."""
+
+    def __init__(self, people: People) -> None:
+        self.accounts = {account.id for account in people.accounts if account.is_active}
+        self.members = {member.id: member for member in people.members}
+        self.by_name: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for member in people.members:
+            self.by_name[ROLE, member.role].append(member.id)
+            if member.email:
+                self.by_name[MEMBER, member.email.lower()].append(member.id)
+        self.limits: defaultdict[int, set[int]] = defaultdict(set)
+        for limit in people.member_sites:
+            self.limits[limit.member_id].add(limit.site_id)
+        self.posts = {post.name.lower(): post.id for post in people.posts}
+        self.holders: defaultdict[tuple[int, int], list[SitePostRow]] = defaultdict(list)
+        for row in people.site_posts:
+            self.holders[row.post_id, row.site_id].append(row)
+        self.routes: defaultdict[int, list[Recipient]] = defaultdict(list)
+        for recipient in people.recipients:
+            self.routes[recipient.rule_id].append(parse(recipient.recipient))
+        self._by_site: dict[tuple[int, int], bool] = {}
+
+    def hears(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
+        """Whether the rule finds somebody who is there today, may see the entry, and has a usable channel."""
+        # Most routes depend on the site alone; its day is one, too. They are asked once.
+        key = (rule.id, subject.site_id)
+        if key not in self._by_site:
+            self._by_site[key] = self._hears_any(self._at_site(rule, subject.site_id, today), rule, subject, today)
+        return self._by_site[key] or self._hears_any(self._of_entry(rule, subject, today), rule, subject, today)
+
+    def _at_site(self, rule: RuleRow, site_id: int, today: dt.date) -> Iterator[int]:
+        for recipient in self.routes[rule.id]:
+            if recipient.route == POST:
+                yield from self._in_post(self.posts.get((recipient.name or "").lower()), site_id, today)
+            elif recipient.name is not None:
+                yield from self.by_name.get((recipient.route, recipient.name), ())
+
+    def _of_entry(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> Iterator[int]:
+        routes = {recipient.route for recipient in self.routes[rule.id]}
+        if HOLDER in routes and subject.holder_id is not None:
+            yield subject.holder_id
+        if OWNER in routes:
+            if subject.owner_member_id is not None:
+                yield subject.owner_member_id
+            yield from self._in_post(subject.owner_post_id, subject.site_id, today)
+
+    def _in_post(self, post_id: int | None, site_id: int, today: dt.date) -> Iterator[int]:
+        """Who holds the post at the site today; its first and its last day are included."""
+        for row in self.holders.get((post_id, site_id), ()) if post_id is not None else ():
+            if row.from_on <= today and (row.until_on is None or today <= row.until_on):
+                yield row.member_id
+
+    def _hears_any(self, member_ids: Iterable[int], rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
+        for member_id in member_ids:
+            member = self.members[member_id]
+            may_see = not self.limits.get(member_id) or subject.site_id in self.limits[member_id]
+            if may_see and self._is_present(member, today) and is_reachable(member, rule):
+                return True
+        return False
+
+    def _is_present(self, member: MemberRow, today: dt.date) -> bool:
+        return (
+            member.is_active
+            and (member.left_on is None or member.left_on > today)
+            and (member.valid_until is None or member.valid_until >= today)
+            and (member.account_id is None or member.account_id in self.accounts)
+        )
+
+
+def is_reachable(member: MemberRow, rule: RuleRow) -> bool:
+    """E-mail needs an address and the wish to be mailed; in-app needs a login."""
+    by_email = Channel.email in rule.channels and bool(member.email) and member.email_alerts
+    return by_email or (Channel.in_app in rule.channels and member.account_id is not None)

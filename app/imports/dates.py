@@ -1,0 +1,267 @@
+"""Due dates in cells: which order a column is written in, and which date, if any, each cell means.
+
+Nothing is guessed (P6): a column decides by what it proves as a whole, a cell is a date of the calendar or it is
+refused, and a bare number is only ever proposed. No zone is converted.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from app.domain.errors import Refused, quoted
+from app.operations.typed import FIRST_DAY, LAST_DAY
+
+AUTO, YMD, DMY, MDY = "auto", "ymd", "dmy", "mdy"
+OTHER_ORDER = {DMY: MDY, MDY: DMY}
+WORDED = {YMD: "year-month-day", DMY: "day/month/year", MDY: "month/day/year"}
+
+# Words by which a cell says that there is no due date, folded as `folded` does it.
+NO_EXPIRY = frozenset({
+    "n/a", "n.a", "na", "not applicable", "none", "never", "no expiry", "no expiration", "no expiry date",
+    "non-expiring", "does not expire", "never expires", "permanent", "perpetual", "unlimited", "indefinite",
+    "indefinitely", "lifetime", "unbegrenzt", "unbefristet", "keine", "illimité", "illimitée", "indéterminé",
+    "illimitato", "indeterminado", "indefinido", "indefinida", "ilimitado", "ilimitada", "permanente", "perpetuo",
+    "perpetua", "vitalicio", "vitalicia", "no caduca", "no vence", "no aplica", "sin caducidad", "sin vencimiento",
+    "sin fecha de caducidad", "sin fecha de vencimiento",
+})  # fmt: skip
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january ene enero", "feb february febrero", "mar march marzo", "apr april abr abril", "may mayo",
+            "jun june junio", "jul july julio", "aug august ago agosto",
+            "sep sept september set septiembre setiembre", "oct october octubre", "nov november noviembre",
+            "dec december dic diciembre",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+
+YEAR_FIRST = re.compile(r"([0-9]{4})([-/. ])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{4})([0-9]{2})([0-9]{2})")
+YEAR_LAST = re.compile(r"([0-9]{1,2})([-/. ])([0-9]{1,2})\2([0-9]{4})")
+DAY_OF_MONTH = re.compile(r"([0-9]{1,2})(?: de |[-/. ]+)([a-z]+)\.?(?: de |[-/., ]+)([0-9]{4})")
+MONTH_AND_DAY = re.compile(r"([a-z]+)\.?[-/. ]+([0-9]{1,2}),?[-/. ]+([0-9]{4})")
+SHORT_YEAR = re.compile(r"[0-9]{1,2}([-/. ])(?:[0-9]{1,2}|[^\W\d_]+\.?)\1[0-9]{2}")
+NUMBER = re.compile(r"([0-9]{1,7})([.,][0-9]+)?")
+ZONE = r"\s*(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})"
+TIME = r"[T ]\s*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:\s*[AaPp]\.?\s?[Mm]\.?)?"
+INSTANT = re.compile(rf".*[0-9]{TIME}{ZONE}|.*[0-9]T[0-9]{{2}}(?:[0-9]{{2}}){{0,2}}{ZONE}", re.DOTALL)
+TIME_OF_DAY = re.compile(rf"(.*[0-9])({TIME})", re.DOTALL)
+
+# Day 1 of the date system of spreadsheets is 1900-01-01, and it has a 29 February 1900 that never was.
+SPREADSHEET_ZERO = dt.date(1899, 12, 30)
+LONGEST_CELL = 100  # Characters: no way to write a date is longer.
+
+
+@dataclass(frozen=True)
+class Due:
+    """What a cell says: a date; a date that a person must confirm; or, without a date, that there is no expiry."""
+
+    on: dt.date | None
+    must_confirm: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class DateReader:
+    """Reads the cells of one column, in the one format that was declared or that the column proves."""
+
+    format: str
+    strict: bool
+    words: frozenset[str]
+
+    def read(self, cell: str) -> Due:
+        """What the cell says. Raises Refused with the reason why it is no due date."""
+        text = " ".join(cell.split())
+        if not text:
+            raise Refused("due date missing")
+        if folded(text) in self.words:
+            return Due(None, reason=f"the due date says {quoted(text)}: kept without a due date")
+        if len(text) > LONGEST_CELL:
+            raise Refused(f"{quoted(text)} is not a date")
+        day = self.date_of(text)
+        if day is None:
+            return proposed(text) or refuse(text, self.format)
+        return Due(plausible(day, text))
+
+    def date_of(self, text: str) -> dt.date | None:
+        """The date of the text in this format, or None. Raises Refused for an instant, which has no date of its own."""
+        if "%" in self.format:
+            return by_pattern(text, self.format)
+        if INSTANT.fullmatch(text):
+            raise Refused(f"{quoted(text)} is an instant with a time zone, not a date: give the date at the site")
+        written = without_time(text)
+        if self.format == YMD or not self.strict:
+            found = year_first(written)
+            if found is not None:
+                return found
+        if self.format == YMD and self.strict:
+            return None
+        return with_month_name(written) or year_last(written, MDY if self.format == MDY else DMY)
+
+
+def reader_of(format: str, cells: Iterable[str], words: Collection[str] = ()) -> DateReader:
+    """The reader of a column. Raises Refused for a format that is none, and if `auto` cannot decide for this column."""
+    known = NO_EXPIRY | {folded(word) for word in words if word.strip()}
+    if format == AUTO:
+        return DateReader(proven(cells), strict=False, words=known)
+    if format not in WORDED:
+        check_pattern(format)
+    return DateReader(format, strict=True, words=known)
+
+
+def proven(cells: Iterable[str]) -> str:
+    """The order that a whole column proves: dmy or mdy, ymd if nothing in it needs an order.
+
+    1. A cell that is a date in one order only proves that order.
+    2. Proofs of both orders contradict each other; two readings without any proof are undecidable: Refused.
+    """
+    proofs: dict[str, str] = {}
+    doubtful = ""
+    ordered = False
+    for cell in cells:
+        text = without_time(" ".join(cell.split()))
+        days, months = year_last(text, DMY), year_last(text, MDY)
+        ordered = ordered or days is not None or months is not None
+        if days is not None and months is None:
+            proofs.setdefault(DMY, text)
+        elif months is not None and days is None:
+            proofs.setdefault(MDY, text)
+        elif days != months:
+            doubtful = doubtful or text
+    if len(proofs) > 1:
+        both = f"{quoted(proofs[DMY])} is {WORDED[DMY]}, {quoted(proofs[MDY])} is {WORDED[MDY]}"
+        raise Refused(f"The due dates contradict each other ({both}): say which it is with --date-format dmy or mdy.")
+    if not proofs and doubtful:
+        raise Refused(
+            f"Nothing in the column says which is the day in due dates such as {quoted(doubtful)}: "
+            "say it with --date-format dmy or mdy."
+        )
+    return next(iter(proofs), DMY if ordered else YMD)
+
+
+def warning(reader: DateReader, cells: Iterable[str]) -> str:
+    """What to tell of a column that was declared to be in one order and holds dates of the other, or nothing."""
+    if reader.format not in OTHER_ORDER or not reader.strict:
+        return ""
+    other = OTHER_ORDER[reader.format]
+    texts = (without_time(" ".join(cell.split())) for cell in cells)
+    wrong = [text for text in texts if year_last(text, reader.format) is None and year_last(text, other) is not None]
+    if not wrong:
+        return ""
+    how = f"{len(wrong)} due dates, such as {quoted(wrong[0])}, can only be {WORDED[other]}"
+    return f"the column is mixed: {how}; others that were read as {WORDED[reader.format]} may be so, too"
+
+
+def folded(text: str) -> str:
+    """A word as it is compared: NFC, without case, outer spaces and a full stop at the end."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".")
+
+
+def without_time(text: str) -> str:
+    """The text without a time of day behind the date: it is dropped, never converted."""
+    timed = TIME_OF_DAY.fullmatch(text)
+    return timed[1] if timed else text
+
+
+def day_of(year: str, month: int | str, day: str) -> dt.date | None:
+    """The date of the calendar, or None: there is no 29 February 2027."""
+    numbers = int(year), int(month), int(day)
+    if not (numbers[0] >= dt.MINYEAR and 1 <= numbers[1] <= 12):
+        return None
+    return dt.date(*numbers) if 1 <= numbers[2] <= calendar.monthrange(*numbers[:2])[1] else None
+
+
+def year_first(text: str) -> dt.date | None:
+    found = YEAR_FIRST.fullmatch(text)
+    if found is None:
+        return None
+    return day_of(found[1], found[3], found[4]) if found[1] else day_of(found[5], found[6], found[7])
+
+
+def year_last(text: str, order: str) -> dt.date | None:
+    found = YEAR_LAST.fullmatch(text)
+    if found is None:
+        return None
+    day, month = (found[1], found[3]) if order == DMY else (found[3], found[1])
+    return day_of(found[4], month, day)
+
+
+def with_month_name(text: str) -> dt.date | None:
+    """A date whose month is a word, in English or Spanish: no order is in doubt."""
+    lowered = text.casefold()
+    found = DAY_OF_MONTH.fullmatch(lowered)
+    if found and found[2] in MONTHS:
+        return day_of(found[3], MONTHS[found[2]], found[1])
+    found = MONTH_AND_DAY.fullmatch(lowered)
+    if found and found[1] in MONTHS:
+        return day_of(found[3], MONTHS[found[1]], found[2])
+    return None
+
+
+def plausible(day: dt.date, text: str) -> dt.date:
+    if not FIRST_DAY <= day <= LAST_DAY:
+        years = f"{FIRST_DAY.year} to {LAST_DAY.year}"
+        raise Refused(f"the year {day.year} of {quoted(text)} is outside {years}")
+    return day
+
+
+def proposed(text: str) -> Due | None:
+    """A bare number may be a date that a spreadsheet gave away as its serial number: proposed, never taken."""
+    number = NUMBER.fullmatch(text)
+    if number is None:
+        return None
+    day = SPREADSHEET_ZERO + dt.timedelta(days=min(int(number[1]), 2_900_000))
+    if not FIRST_DAY <= day <= LAST_DAY:
+        return None
+    return Due(day, must_confirm=True, reason=f"the number {text} would be {day} in a spreadsheet: confirm the date")
+
+
+def refuse(text: str, format: str) -> Due:
+    """Raise Refused with the best reason why this text is no date."""
+    if SHORT_YEAR.fullmatch(without_time(text)):
+        raise Refused(f"{quoted(text)} has a year of two digits: write four")
+    if NUMBER.fullmatch(text):
+        raise Refused(f"{quoted(text)} is a number, not a date")
+    for order in (YMD, DMY, MDY):
+        other = year_first(text) if order == YMD else year_last(text, order)
+        if other is not None:
+            raise Refused(
+                f"{quoted(text)} is not a date in {WORDED.get(format, format)}; in {WORDED[order]} it would be one"
+            )
+    raise Refused(f"{quoted(text)} is not a date")
+
+
+def by_pattern(text: str, pattern: str) -> dt.date | None:
+    """The date by a strptime pattern; a two-digit year is one of this century."""
+    for written in (text, without_time(text)):
+        try:
+            day = dt.datetime.strptime(written, pattern).date()  # noqa: DTZ007  A date has no zone (P6).
+        except ValueError:
+            continue
+        # strptime takes 69 to 99 for the last century; a register of what falls due looks ahead.
+        return day_of(str(2000 + day.year % 100), day.month, str(day.day)) if "%y" in pattern else day
+    return None
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise Refused unless the pattern is one of strptime that fixes day, month and year, and no zone."""
+    wanted = f"write {AUTO}, {YMD}, {DMY}, {MDY}, or a pattern such as %d/%m/%Y"
+    directives = re.findall("%([a-zA-Z%])", pattern)
+    year = sum(directives.count(one) for one in "yY")
+    month = sum(directives.count(one) for one in "mbB")
+    if "%" not in pattern or year != 1 or month != 1 or directives.count("d") != 1:
+        raise Refused(f"The date format {quoted(pattern)} does not give day, month and year once: {wanted}.")
+    if {"z", "Z"} & set(directives):
+        raise Refused(f"The date format {quoted(pattern)} has a time zone, and due dates have none: {wanted}.")
+    try:
+        dt.datetime.strptime(dt.date(2027, 12, 31).strftime(pattern), pattern)  # noqa: DTZ007
+    except (ValueError, re.error):
+        raise Refused(f"The date format {quoted(pattern)} is not a pattern of strptime: {wanted}.") from None

@@ -1,0 +1,138 @@
+"""What one record says: its cells become an entry with people, a site and a due date, or it is rejected for itself.
+
+Must not look at other records; repeats and parents are for `outcomes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain import recurrences
+from app.domain.errors import Refused, quoted
+from app.domain.folding import clean_text, fold_reference
+from app.imports import headers
+from app.imports.dates import DateReader, Due, folded
+from app.imports.headers import Columns
+from app.imports.known import Key, Known, Place
+from app.imports.reading import Record
+from app.operations import typed
+from app.operations.kinds import clean_name, key_of
+
+# What stands in a reference column until there is a reference, folded; so does whatever has no letter and no digit.
+PLACEHOLDERS = frozenset({
+    "n/a", "n.a", "na", "none", "null", "not assigned", "not assigned yet", "not yet assigned", "unassigned",
+    "not available", "not applicable", "tbd", "tba", "tbc", "to be determined", "to be defined", "to be confirmed",
+    "to be assigned", "pending", "unknown", "s/n", "sin asignar", "sin número", "sin numero", "sin referencia",
+    "por asignar", "por definir", "pendiente", "pendiente de asignar", "no aplica", "desconocido",
+})  # fmt: skip
+
+PEOPLE = (headers.OWNER, headers.HOLDER)
+SAID = tuple(field for field in headers.FIELDS if field not in (headers.REFERENCE, headers.DUE_ON, headers.SITE))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An accepted record. `said` holds the fields that it says something about; a blank cell says nothing."""
+
+    line: int
+    key: Key
+    reference: str
+    site: Place
+    due: Due
+    said: Mapping[str, Any]
+    extra: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        return str(self.said.get(headers.TITLE, self.reference))
+
+    @property
+    def meaning(self) -> tuple[Any, ...]:
+        """What two records must have in common to be the same: all mapped fields."""
+        said = dict(self.said)
+        if headers.KIND in said:
+            said[headers.KIND] = key_of(said[headers.KIND])
+        return (self.due.on, self.due.must_confirm, *sorted(said.items()))
+
+
+@dataclass(frozen=True)
+class EntryReader:
+    """Reads records by what is known: the columns, the dates of the column, sites and people."""
+
+    columns: Columns
+    dates: DateReader
+    known: Known
+    site: str
+    width: int
+
+    def read(self, record: Record) -> Entry:
+        """The entry of a record. Raises Refused with the reason why the record is rejected for itself."""
+        if is_shifted(record, self.width):
+            raise Refused(f"{len(record.cells)} cells where the header has {self.width}: columns are shifted")
+        reference = self.reference(record)
+        site = self.known.site(self.text(headers.SITE, record) or self.site)
+        due = self.dates.read(self.text(headers.DUE_ON, record))
+        said = {field: self.value(field, text, site) for field, text in self.texts(record)}
+        key = (site.id, fold_reference(reference))
+        return Entry(record.line, key, reference, site, due, said, self.columns.unmapped(record.cells))
+
+    def text(self, field: str, record: Record) -> str:
+        return self.columns.text(field, record.cells)
+
+    def texts(self, record: Record) -> list[tuple[str, str]]:
+        """The fields beside reference, site and due date that have text."""
+        return [(field, text) for field in SAID if (text := self.text(field, record))]
+
+    def value(self, field: str, text: str, site: Place) -> Any:
+        """What the text of a field means. Raises Refused."""
+        return self.known.person(text, field, site) if field in PEOPLE else TEXTS[field](text)
+
+    def reference(self, record: Record) -> str:
+        """The reference. Raises Refused if it, or a part of it, is empty or only holds its place."""
+        parts = self.columns.parts(headers.REFERENCE, record.cells)
+        if not any(parts):
+            raise Refused("reference missing")
+        for part, place in zip(parts, self.columns.fields[headers.REFERENCE], strict=True):
+            if not part:
+                raise Refused(f"a part of the reference is empty: {quoted(self.columns.names[place])}")
+            if folded(part) in PLACEHOLDERS or not any(char.isalnum() for char in part):
+                raise Refused(f"{quoted(part)} is a placeholder, not a reference")
+        return reference_text(self.text(headers.REFERENCE, record))
+
+
+def is_shifted(record: Record, width: int) -> bool:
+    """Whether text stands beyond the last header: an unquoted delimiter has moved the cells behind it."""
+    return any(cell.strip() for cell in record.cells[width:])
+
+
+def reference_text(text: str) -> str:
+    return typed.text(text, "the reference", typed.LONGEST_REFERENCE)
+
+
+def title_text(text: str) -> str:
+    return typed.text(text, "the title", typed.LONGEST_TITLE)
+
+
+def kind_name(text: str) -> str:
+    return clean_name(text, "the kind")
+
+
+def recurrence_text(text: str) -> str:
+    return recurrences.parse(text).text
+
+
+def long_text(text: str) -> str:
+    return clean_text(text, "a text", typed.LONGEST_NOTE)
+
+
+# How the text of a field becomes what is stored; owner and holder are looked up instead.
+TEXTS: Mapping[str, Callable[[str], str]] = {
+    headers.TITLE: title_text,
+    headers.KIND: kind_name,
+    headers.PART_OF: fold_reference,
+    headers.RECURRENCE: recurrence_text,
+    headers.LEGAL_BASIS: long_text,
+    headers.NOTES: long_text,
+}

@@ -1,0 +1,145 @@
+"""What the register knows already, read once for an import: sites, people, and the entries that the file names.
+
+Read only. Sets, not single rows: a file of 100,000 records asks a dozen questions.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from sqlalchemy import ARRAY, BigInteger, Text, any_, cast, literal, select
+
+from app.domain.errors import Refused, quoted
+from app.models import Kind, Member, MemberSite, Obligation, Site, Subject
+from app.operations.kinds import key_of
+from app.trail.act import Act
+
+Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
+
+
+@dataclass(frozen=True)
+class Place:
+    """A site."""
+
+    id: int
+    name: str
+    is_archived: bool
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member who may be owner or holder; without sites, of all of them."""
+
+    id: int
+    is_active: bool
+    sites: frozenset[int]
+
+    def may_see(self, site_id: int) -> bool:
+        return not self.sites or site_id in self.sites
+
+
+@dataclass(frozen=True)
+class Known:
+    """The sites and people of the organisation, by the words that a cell may use for them."""
+
+    sites: dict[str, Place]
+    people: dict[str, list[Person]]
+
+    def site(self, name: str) -> Place:
+        """The site of this name; the only one if the name is empty. Raises Refused."""
+        if name:
+            place = self.sites.get(key_of(name))
+            if place is None:
+                raise Refused(f"no such site: {quoted(name)}")
+            if place.is_archived:
+                raise Refused(f"the site {quoted(name)} is archived")
+            return place
+        open_sites = [place for place in self.sites.values() if not place.is_archived]
+        if len(open_sites) != 1:
+            raise Refused(f"no such site: none is named, and there are {len(open_sites)}")
+        return open_sites[0]
+
+    def person(self, text: str, role: str, site: Place) -> int:
+        """The id of a member by e-mail or number, who must be able to see the site. Raises Refused."""
+        found = self.people.get(text.casefold(), [])
+        if not found:
+            raise Refused(f"no such {role}: {quoted(text)}")
+        if len(found) > 1:
+            raise Refused(f"the {role} {quoted(text)} is {len(found)} members: name one by e-mail")
+        if not found[0].is_active:
+            raise Refused(f"the {role} {quoted(text)} is disabled")
+        if not found[0].may_see(site.id):
+            raise Refused(f"the {role} {quoted(text)} may not see the site {quoted(site.name)}")
+        return found[0].id
+
+
+@dataclass(frozen=True)
+class Present:
+    """An entry that the register has, with its due dates, open and closed."""
+
+    id: int
+    site_id: int
+    reference_key: str
+    title: str
+    kind: str
+    owner_id: int | None
+    holder_id: int | None
+    part_of_id: int | None
+    recurrence: str | None
+    legal_basis: str
+    notes: str
+    status: str
+    due_ons: dict[dt.date, int] = field(default_factory=dict)
+    open_due_ons: dict[dt.date, int] = field(default_factory=dict)
+
+
+def read_known(act: Act) -> Known:
+    sites = select(Site.id, Site.name, Site.archived_at).where(Site.org_id == act.org)
+    places = [Place(row.id, row.name, row.archived_at is not None) for row in act.session.execute(sites)]
+    limits: dict[int, set[int]] = defaultdict(set)
+    pairs = select(MemberSite.member_id, MemberSite.site_id).where(MemberSite.org_id == act.org)
+    for member_id, site_id in act.session.execute(pairs):
+        limits[member_id].add(site_id)
+    people: dict[str, list[Person]] = defaultdict(list)
+    members = select(Member.id, Member.email, Member.number, Member.is_active).where(Member.org_id == act.org)
+    for row in act.session.execute(members):
+        person = Person(row.id, row.is_active, frozenset(limits[row.id]))
+        for name in {row.email, row.number} - {None, ""}:
+            people[name.casefold()].append(person)
+    return Known({key_of(place.name): place for place in places}, dict(people))
+
+
+def read_present(act: Act, references: Collection[str], *, lock: bool) -> dict[Key, Present]:
+    """The entries of these folded references at all sites, with all their due dates; locked if they will be changed."""
+    keys = cast(literal(list(references), ARRAY(Text)), ARRAY(Text))
+    asked = (
+        select(
+            Subject.id, Subject.site_id, Subject.reference_key, Subject.title, Kind.name.label("kind"),
+            Subject.owner_member_id.label("owner_id"), Subject.holder_id, Subject.part_of_id, Subject.recurrence,
+            Subject.legal_basis, Subject.notes, Subject.status,
+        )
+        .join(Kind, (Kind.org_id == act.org) & (Kind.id == Subject.kind_id))
+        .where(Subject.org_id == act.org, Subject.reference_key == any_(keys))
+        .order_by(Subject.id)
+    )  # fmt: skip
+    found = act.session.execute(asked.with_for_update(of=Subject) if lock else asked)
+    present = {row.id: Present(**row._mapping) for row in found}
+    ids = cast(literal(list(present), ARRAY(BigInteger)), ARRAY(BigInteger))
+    columns = (Obligation.id, Obligation.subject_id, Obligation.due_on, Obligation.closed_at)
+    dates = select(*columns).where(Obligation.org_id == act.org, Obligation.subject_id == any_(ids))
+    dates = dates.order_by(Obligation.id)
+    for row in act.session.execute(dates.with_for_update() if lock else dates):
+        entry = present[row.subject_id]
+        entry.due_ons[row.due_on] = row.id
+        if row.closed_at is None:
+            entry.open_due_ons[row.due_on] = row.id
+    return {(entry.site_id, entry.reference_key): entry for entry in present.values()}
+
+
+def read_parents(act: Act) -> dict[int, int]:
+    """Which entry is part of which, for all of the register."""
+    asked = select(Subject.id, Subject.part_of_id).where(Subject.org_id == act.org, Subject.part_of_id.is_not(None))
+    return {row.id: row.part_of_id for row in act.session.execute(asked)}

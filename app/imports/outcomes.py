@@ -1,0 +1,236 @@
+"""One outcome for each record (DESIGN section 11): among the records of the file, and against the register as it is.
+
+Decides only. Nothing here reads or writes the database, and nothing knows the format of the file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from app.domain.acts import Status
+from app.imports.entries import Entry
+from app.imports.headers import KIND, PART_OF
+from app.imports.known import Key, Present
+from app.operations.imports import Amendment, Arrival, Parent
+from app.operations.kinds import key_of
+from app.operations.typed import iso
+
+# The fields of a record and the columns of a subject that keep them.
+COLUMNS = {
+    "title": "title",
+    "owner": "owner_member_id",
+    "holder": "holder_id",
+    "recurrence": "recurrence",
+    "legal_basis": "legal_basis",
+    "notes": "notes",
+}
+
+
+class Outcome(StrEnum):
+    """What becomes of a record."""
+
+    new = "new"
+    changed = "changed"
+    unchanged = "unchanged"
+    confirm = "confirm"
+    no_expiry = "no_expiry"
+    duplicate = "duplicate"
+    conflict = "conflict"
+    skipped = "skipped"
+    rejected = "rejected"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The outcome of the record that starts at this line, as it is reported and kept."""
+
+    line: int
+    outcome: Outcome
+    reason: str = ""
+    reference: str = ""
+    title: str = ""
+    site: str = ""
+    due_on: dt.date | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self), "outcome": self.outcome.value, "due_on": iso(self.due_on)}
+
+
+@dataclass
+class Report:
+    """The rows so far, and what the accepted ones do to the register."""
+
+    rows: list[Row] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+    amendments: list[Amendment] = field(default_factory=list)
+
+    def add(self, entry: Entry, outcome: Outcome, reason: str = "") -> None:
+        title, site = entry.title, entry.site.name
+        self.rows.append(Row(entry.line, outcome, reason, entry.reference, title, site, entry.due.on))
+
+    def in_order(self) -> list[Row]:
+        return sorted(self.rows, key=lambda row: row.line)
+
+    def counts(self) -> dict[str, int]:
+        counted = Counter(row.outcome for row in self.rows)
+        return {outcome.value: counted[outcome] for outcome in Outcome}
+
+
+def settle_repeats(entries: Iterable[Entry], takes_latest: bool, report: Report) -> list[Entry]:
+    """What is left when each reference stands once: repeats are duplicates or conflicts.
+
+    Identical to an earlier record: duplicate. Otherwise all of the reference are conflicts and none is applied, unless
+    the latest due date is taken and one record alone has it.
+    """
+    by_key: dict[Key, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_key[entry.key].append(entry)
+    left: list[Entry] = []
+    for same in by_key.values():
+        different = without_duplicates(same, report)
+        latest = latest_of(different) if takes_latest else None
+        if len(different) == 1:
+            left.append(different[0])
+            continue
+        for entry in different:
+            if entry is latest:
+                left.append(entry)
+            else:
+                others = ", ".join(str(other.line) for other in different if other is not entry)
+                what = f"the latest due date, in line {latest.line}, is taken" if latest else "none is applied"
+                report.add(entry, Outcome.conflict, f"line {others} gives the same reference other values: {what}")
+    return left
+
+
+def without_duplicates(same: Sequence[Entry], report: Report) -> list[Entry]:
+    """The records of one reference that differ; the others are reported with the line that they repeat."""
+    if len(same) == 1:
+        return [same[0]]
+    first: dict[tuple[Any, ...], Entry] = {}
+    for entry in same:
+        earlier = first.setdefault(entry.meaning, entry)
+        if earlier is not entry:
+            report.add(entry, Outcome.duplicate, f"the same as line {earlier.line}")
+    return list(first.values())
+
+
+def latest_of(entries: Sequence[Entry]) -> Entry | None:
+    """The one with the latest due date, if all have certain ones and no other shares it."""
+    dates = [entry.due.on for entry in entries if entry.due.on is not None and not entry.due.must_confirm]
+    if len(dates) < len(entries):
+        return None
+    with_latest = [entry for entry in entries if entry.due.on == max(dates)]
+    return with_latest[0] if len(with_latest) == 1 else None
+
+
+def settle_unconfirmed(entries: Iterable[Entry], report: Report) -> list[Entry]:
+    """What is left without the dates that a person must confirm first."""
+    left = []
+    for entry in entries:
+        if entry.due.must_confirm:
+            report.add(entry, Outcome.confirm, entry.due.reason)
+        else:
+            left.append(entry)
+    return left
+
+
+def settle(entry: Entry, present: Present | None, parent: Parent, report: Report) -> None:
+    """The outcome of a record that stands alone, against the entry that the register has, if it has one."""
+    if present is None:
+        arrive(entry, parent, report)
+        return
+    old, new = differences(entry, present)
+    moves_part = parent is not None and parent != present.part_of_id
+    if moves_part:
+        old["part_of_id"] = present.part_of_id
+    refusal = due_conflict(entry.due.on, present)
+    if refusal:
+        report.add(entry, Outcome.conflict, refusal)
+        return
+    moved_from = moved(entry.due.on, present)
+    dates = entry.due.on is not None and entry.due.on not in present.due_ons
+    if dates or new or moves_part:
+        due_on = entry.due.on if dates else None
+        part = parent if moves_part else None
+        report.amendments.append(
+            Amendment(entry.line, present.id, old, new, due_on, moved_from if dates else None, part, entry.extra)
+        )
+    report.add(entry, outcome_of(entry, bool(dates or new or moves_part)), reason_of(entry, present, old, dates))
+
+
+def arrive(entry: Entry, parent: Parent, report: Report) -> None:
+    columns = {COLUMNS[name]: value for name, value in entry.said.items() if name in COLUMNS and name != "title"}
+    kind = entry.said.get(KIND)
+    report.arrivals.append(
+        Arrival(entry.line, entry.key, entry.reference, entry.title, kind, entry.due.on, parent, columns, entry.extra)
+    )
+    report.add(entry, Outcome.new if entry.due.on is not None else Outcome.no_expiry, entry.due.reason)
+
+
+def differences(entry: Entry, present: Present) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns in which a record differs from the entry: their old and their new values."""
+    was = {
+        "title": present.title,
+        "owner": present.owner_id,
+        "holder": present.holder_id,
+        "recurrence": present.recurrence,
+        "legal_basis": present.legal_basis,
+        "notes": present.notes,
+    }
+    differ = [name for name in COLUMNS if name in entry.said and entry.said[name] != was[name]]
+    old = {COLUMNS[name]: was[name] for name in differ}
+    new = {COLUMNS[name]: entry.said[name] for name in differ}
+    if KIND in entry.said and key_of(entry.said[KIND]) != key_of(present.kind):
+        old[KIND], new[KIND] = present.kind, entry.said[KIND]
+    return old, new
+
+
+def due_conflict(due_on: dt.date | None, present: Present) -> str:
+    """Why the due date of a record cannot be taken over without a person, or nothing."""
+    open_ones = sorted(present.open_due_ons)
+    if due_on in present.open_due_ons or not open_ones:
+        return ""
+    dates = ", ".join(str(day) for day in open_ones)
+    if due_on is None:
+        return f"the record has no due date, and the entry is open for {dates}: close it first"
+    if len(open_ones) > 1:
+        return f"the entry has several open due dates ({dates}): move the right one"
+    if due_on in present.due_ons:
+        return f"the entry had the due date {due_on} before, it is closed; open is {dates}"
+    return ""
+
+
+def moved(due_on: dt.date | None, present: Present) -> tuple[int, dt.date] | None:
+    """The one open obligation, and its day, if this date moves it."""
+    if due_on is None or due_on in present.due_ons or not present.open_due_ons:
+        return None
+    ((old, obligation_id),) = present.open_due_ons.items()
+    return obligation_id, old
+
+
+def outcome_of(entry: Entry, differs: bool) -> Outcome:
+    if entry.due.on is None:
+        return Outcome.no_expiry
+    return Outcome.changed if differs else Outcome.unchanged
+
+
+def reason_of(entry: Entry, present: Present, old: Mapping[str, Any], dates: bool) -> str:
+    """What differs, in words; and that nobody is told of an entry that is not watched."""
+    words = [column.removesuffix("_id").removesuffix("_member").replace("_", " ") for column in old]
+    if dates:
+        before = ", ".join(str(day) for day in present.open_due_ons) or "none"
+        words.append(f"due date {before} → {entry.due.on}")
+    if entry.due.reason:
+        words.append(entry.due.reason)
+    if present.status != Status.watched:
+        words.append(f"the entry is not watched: {present.status.replace('_', ' ')}")
+    return ", ".join(words)
+
+
+def has_parent(entry: Entry) -> bool:
+    return PART_OF in entry.said

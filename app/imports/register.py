@@ -1,0 +1,160 @@
+"""Import of a register (DESIGN section 11): read, judge each record, and apply all accepted ones or none.
+
+The caller's transaction decides; a dry run writes nothing at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.errors import Refused, quoted
+from app.imports import headers, reading
+from app.imports.dates import AUTO, reader_of, warning
+from app.imports.entries import Entry, EntryReader, is_shifted
+from app.imports.headers import DUE_ON, PART_OF, Columns
+from app.imports.known import read_known, read_parents, read_present
+from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
+from app.imports.parents import settle_parents
+from app.imports.reading import Record, Table
+from app.operations import imports
+from app.operations.kinds import key_of, known_kinds
+from app.trail.act import Act
+
+REFUSE, LATEST = "refuse", "latest"
+STARTS = (imports.NOW, imports.NEXT, imports.DRAFT)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is to be read and applied."""
+
+    maps: tuple[str, ...] = ()
+    date_format: str = AUTO
+    no_expiry: tuple[str, ...] = ()
+    on_conflict: str = REFUSE
+    sheet: str | None = None
+    header_row: int | None = None
+    site: str | None = None
+    start: str = imports.NOW
+    dry_run: bool = False
+
+    def check(self) -> None:
+        """Raise Refused for an option with a value that is none of its own."""
+        for name, value, known in (
+            ("--on-conflict", self.on_conflict, (REFUSE, LATEST)),
+            ("--start", self.start, STARTS),
+        ):
+            if value not in known:
+                raise Refused(f"{name} {quoted(value)} is not understood: write one of {', '.join(known)}.")
+        if self.header_row is not None and self.header_row < 0:
+            raise Refused("--header-row counts records from 1; 0 means that there is no header.")
+        if self.sheet is not None:
+            raise Refused("A CSV file has no sheets: leave --sheet out.")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the file was read."""
+
+    file_sha256: str
+    encoding: str
+    delimiter: str
+    date_format: str
+    warnings: list[str]
+    mapping: Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of the file: the counts by outcome, a row for each record, and how it was read."""
+
+    counts: dict[str, int]
+    rows: list[Row]
+    kinds_made: list[str]
+    dry_run: bool
+    reading: Reading
+    import_run_id: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The contract of section 11: the counts at the top, `rows`, and what a preview tells besides."""
+        told = {"kinds_made": self.kinds_made, "dry_run": self.dry_run, "import_run_id": self.import_run_id}
+        return {**self.counts, **told, **vars(self.reading), "rows": [row.as_json() for row in self.rows]}
+
+
+def import_register(act: Act, source: bytes, file_name: str, options: Options) -> Imported:
+    """Import a file in the caller's transaction. Raises Refused for a file or an option that is refused whole.
+
+    1. The file is read, its columns are found, and the column of due dates proves its order.
+    2. Each record is judged for itself, then among the records of the file, then against the register as it is.
+    3. Unless this is a dry run, all accepted records are applied, and the import is kept as evidence.
+    """
+    options.check()
+    imports.take_turns(act)
+    table = read_table(source, options)
+    columns = headers.columns_of(table.header, table.width, options.maps)
+    cells = due_cells(table, columns)
+    dates = reader_of(options.date_format, cells, options.no_expiry)
+    known = read_known(act)
+    if options.site is not None:
+        known.site(options.site)
+    report = judge(act, table, EntryReader(columns, dates, known, options.site or "", table.width), options)
+    sha256, warnings = hashlib.sha256(source).hexdigest(), [told] if (told := warning(dates, cells)) else []
+    how = Reading(sha256, table.encoding, table.delimiter, dates.format, warnings, columns.described())
+    if options.dry_run:
+        return Imported(report.counts(), report.in_order(), new_kinds(act, report), True, how, None)
+    kept = evidence(report, file_name, how, options)
+    applied = imports.apply(act, kept, report.arrivals, report.amendments, options.start)
+    return Imported(report.counts(), report.in_order(), applied.kinds_made, False, how, applied.import_run_id)
+
+
+def read_table(source: bytes, options: Options) -> Table:
+    return reading.read_csv(source, options.header_row, lambda cells: headers.is_header(cells, options.maps))
+
+
+def due_cells(table: Table, columns: Columns) -> list[str]:
+    """The cells of the due column. Those of shifted records prove nothing: another column's cell stands there."""
+    return [columns.text(DUE_ON, record.cells) for record in table.records if not is_shifted(record, table.width)]
+
+
+def judge(act: Act, table: Table, reader: EntryReader, options: Options) -> Report:
+    """The outcome of each record, and what the accepted ones do."""
+    report = Report()
+    entries = [entry for record in table.records if (entry := judged_alone(record, reader, report)) is not None]
+    entries = settle_unconfirmed(settle_repeats(entries, options.on_conflict == LATEST, report), report)
+    named = {entry.key[1] for entry in entries} | {entry.said[PART_OF] for entry in entries if PART_OF in entry.said}
+    present = read_present(act, named, lock=not options.dry_run)
+    edges = read_parents(act) if PART_OF in reader.columns.fields else {}
+    entries, parents = settle_parents(entries, present, edges, report)
+    for entry in entries:
+        settle(entry, present.get(entry.key), parents.get(entry.key), report)
+    return report
+
+
+def judged_alone(record: Record, reader: EntryReader, report: Report) -> Entry | None:
+    """The entry of a record, or None: blank, or rejected for itself."""
+    if record.is_blank:
+        report.rows.append(Row(record.line, Outcome.skipped, "blank"))
+        return None
+    try:
+        return reader.read(record)
+    except Refused as refused:
+        reason, fields = str(refused).rstrip("."), (headers.REFERENCE, headers.TITLE, headers.SITE)
+        reference, title, site = (reader.text(field, record) for field in fields)
+        report.rows.append(Row(record.line, Outcome.rejected, reason, reference, title, site))
+        return None
+
+
+def new_kinds(act: Act, report: Report) -> list[str]:
+    """The kinds that the accepted records name and the organisation does not have, as they would be made."""
+    there = set(known_kinds(act))
+    names = imports.kind_names(report.arrivals, report.amendments)
+    return list({key_of(name): name for name in reversed(names) if key_of(name) not in there}.values())[::-1]
+
+
+def evidence(report: Report, file_name: str, how: Reading, options: Options) -> imports.Evidence:
+    asked = {name: value for name, value in vars(options).items() if value}
+    rows = [row.as_json() for row in report.in_order()]
+    return imports.Evidence(file_name, how.file_sha256, {**vars(how), "options": asked}, report.counts(), rows)

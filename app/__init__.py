@@ -5,18 +5,19 @@ The factory binds settings, extensions and pages together. It starts nothing and
 
 from __future__ import annotations
 
-from flask import Flask, current_app
+from flask import Flask
 
-from app import clock, database, web
+from app import clock as clock  # First of all: the time zone data that it chooses must be in force.
+from app import database, failpoints, logs, web
 from app.config import Settings, beside
 from app.extensions import db, htmx, migrate
-
-__all__ = ["clock", "create_app", "settings"]
 
 
 def create_app(given: Settings | None = None) -> Flask:
     """The application. Raises Misconfigured for an unusable setting."""
     chosen = given or Settings.from_env()
+    logs.configure()
+    failpoints.arm(chosen.failpoints)
     app = Flask("onus", template_folder=str(beside("templates")), static_folder=None)
     app.config.update(database.engine_options(chosen))
     app.extensions["onus_settings"] = chosen
@@ -27,9 +28,3 @@ def create_app(given: Settings | None = None) -> Flask:
         database.watch(db.engine)
     web.register(app)
     return app
-
-
-def settings() -> Settings:
-    """The settings of the current application."""
-    chosen: Settings = current_app.extensions["onus_settings"]
-    return chosen

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from flask import current_app
+
 PACKAGE = Path(__file__).parent
 ENVIRONMENTS = ("production", "development", "test")
 
@@ -36,6 +38,7 @@ class Settings:
     ping_url: str | None = None
     smtp_connections: int = 2
     clock: dt.datetime | None = None
+    failpoints: str | None = None
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -56,6 +59,7 @@ class Settings:
             ping_url=given.get("ONUS_PING_URL"),
             smtp_connections=int(seconds(given, "ONUS_SMTP_CONNECTIONS", 2)),
             clock=fixed_clock(given.get("ONUS_CLOCK")),
+            failpoints=given.get("ONUS_FAILPOINTS"),
         )
         settings.check()
         return settings
@@ -65,6 +69,8 @@ class Settings:
             raise Misconfigured(f"ONUS_ENV is {self.env!r}: use one of {', '.join(ENVIRONMENTS)}")
         if self.clock is not None and self.env != "test":
             raise Misconfigured("ONUS_CLOCK stops the clock, so it is refused unless ONUS_ENV=test: unset it")
+        if self.failpoints is not None and self.env != "test":
+            raise Misconfigured("ONUS_FAILPOINTS breaks Onus on purpose: unset it, or set ONUS_ENV=test")
         if self.env == "production":
             for name, value in (("ONUS_SECRET_KEY", self.secret_key), ("ONUS_BASE_URL", self.base_url)):
                 if value is None:
@@ -73,6 +79,12 @@ class Settings:
     def session_key(self) -> str:
         """The key that signs sessions: the one that was set, else one made once and kept in ONUS_HOME."""
         return self.secret_key or kept_secret(self.home / "secret_key")
+
+
+def settings() -> Settings:
+    """The settings of the current application."""
+    chosen: Settings = current_app.extensions["onus_settings"]
+    return chosen
 
 
 def default_home() -> Path:
@@ -115,7 +127,7 @@ def fixed_clock(text: str | None) -> dt.datetime | None:
 
 
 def kept_secret(path: Path) -> str:
-    """The secret of this file, made whole at the first call, with rights for its owner only; two at once agree on one."""
+    """The secret of this file, made whole at the first call, for its owner only; two at once agree on one."""
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

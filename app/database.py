@@ -80,7 +80,7 @@ def connector(settings: Settings, *, owner: bool) -> Callable[[], psycopg.Connec
         return connect_embedded
 
     def connect_configured() -> psycopg.Connection[Any]:
-        given = owner and settings.owner_url or settings.database_url
+        given = (owner and settings.owner_url) or settings.database_url
         url = configured_url(str(given))
         return connect(libpq_url(url if owner else kept_login(settings.home, url) or url))
 

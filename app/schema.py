@@ -6,8 +6,7 @@ import logging
 
 import flask_migrate
 
-from app import settings
-from app.config import Settings
+from app.config import Settings, settings
 from app.database import configured_url, connector
 from app.logins import make_embedded_login, make_login
 

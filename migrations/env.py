@@ -6,7 +6,7 @@ The advisory lock belongs to the session, so migrations need a direct connection
 from alembic import context
 from sqlalchemy import text
 
-from app import settings
+from app.config import settings
 from app.database import owner_engine
 from app.models import Base
 

@@ -11,12 +11,13 @@ import click
 from flask.cli import AppGroup, ScriptInfo
 
 from app import create_app
-from app.cli import acts, database, imports, people, process, rules, watch
+from app.cli import acts, checks, database, imports, people, process, rules, watch
 from app.clock import ClockFault
 from app.config import Misconfigured
 from app.database import Unreachable
 from app.domain.errors import Refused
 from app.embedded import Unusable
+from app.preflight import Unsound
 from app.supervisor import PortTaken
 
 
@@ -29,7 +30,7 @@ class Commands(AppGroup):
         except (Refused, Misconfigured) as refused:
             click.echo(f"onus: {refused}", err=True)
             sys.exit(2)
-        except (Unusable, Unreachable, PortTaken, ClockFault) as failed:
+        except (Unusable, Unreachable, Unsound, PortTaken, ClockFault) as failed:
             click.echo(f"onus: {failed}", err=True)
             sys.exit(1)
 
@@ -46,5 +47,5 @@ def main() -> None:
     """Onus: a register of things that lapse, and the alerts about them."""
 
 
-for module in (process, database, people, imports, rules, acts, watch):
+for module in (process, database, people, imports, rules, acts, watch, checks):
     module.add_to(main)

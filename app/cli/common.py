@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import click
 from sqlalchemy import select
 
-from app import clock, settings
+from app import clock
+from app.config import settings
 from app.database import WEB, transaction
 from app.domain.errors import Refused
 from app.models import Organisation
@@ -29,9 +30,10 @@ class Day(click.ParamType):
         if isinstance(value, dt.date):
             return value
         try:
-            if len(str(value)) != len("2027-03-31"):
+            day = dt.date.fromisoformat(value)
+            if day.isoformat() != value:  # Python reads 20270331 and 2027-W13-3, too.
                 raise ValueError
-            return dt.date.fromisoformat(value)
+            return day
         except ValueError:
             self.fail(f"{value!r} is not a date: write it as 2027-03-31", param, ctx)
 

@@ -6,7 +6,7 @@ import click
 from flask.cli import with_appcontext
 from flask_migrate.cli import db as migrations
 
-from app.migrate import upgrade
+from app.schema import upgrade
 
 
 @click.command("upgrade")

@@ -2,6 +2,63 @@
 
 from __future__ import annotations
 
-from flask import Blueprint
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, make_response, render_template
+from flask.typing import ResponseReturnValue
+from sqlalchemy.exc import DBAPIError
+
+from app import clock
+from app.config import settings
+from app.database import Unreachable, transaction
+from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_schedulers
+from app.version import VERSION
 
 pages = Blueprint("front", __name__)
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """Whether the watch runs. `problems` are sentences; the database's own comes alone."""
+
+    version: str
+    schedulers: list[SchedulerWatch]
+    last_scan_age: int | None
+    problems: list[str]
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problems
+
+
+def read_pulse() -> Pulse:
+    try:
+        with transaction() as session:
+            now = clock.now(session, settings())
+            schedulers = read_schedulers(session, now)
+    except (Unreachable, DBAPIError):
+        return Pulse(VERSION, [], None, ["the database cannot be reached"])
+    scans = [row.scanned_at for row in schedulers if row.alive and row.scanned_at]
+    age = int((now - max(scans)).total_seconds()) if scans else None
+    return Pulse(VERSION, schedulers, age, list(problems_of_schedulers(schedulers, now, patience(settings()))))
+
+
+@pages.get("/")
+def index() -> ResponseReturnValue:
+    pulse = read_pulse()
+    response = make_response(render_template("front/index.html", pulse=pulse), 200 if pulse.is_healthy else 503)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@pages.get("/healthz")
+def healthz() -> ResponseReturnValue:
+    pulse = read_pulse()
+    shown: dict[str, Any] = {
+        "healthy": pulse.is_healthy,
+        "problems": pulse.problems,
+        "last_scan_age_seconds": pulse.last_scan_age,
+        "version": pulse.version,
+    }
+    return shown, 200 if pulse.is_healthy else 503, {"Cache-Control": "no-store"}

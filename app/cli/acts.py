@@ -1,0 +1,367 @@
+"""`onus subject`, `obligation`, `acknowledge`: the acts of a person, for scripts and tests.
+
+Each names its entry by REF, and says where that is ambiguous. Each reports whether anything changed, and the ids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+from flask.cli import with_appcontext
+
+from app.cli.common import DAY, Command, acting, json_option, org_option
+from app.cli.people import say
+from app.domain.errors import Refused
+from app.domain.recipients import MEMBER, POST, parse
+from app.models import Obligation, Subject
+from app.operations import answers, obligations, people, register
+from app.trail.act import Act
+
+
+def add_to(main: click.Group) -> None:
+    for command in (subject_group, obligation_group, acknowledge):
+        main.add_command(command)
+
+
+@click.group("subject")
+def subject_group() -> None:
+    """Entries of the register."""
+
+
+@click.group("obligation")
+def obligation_group() -> None:
+    """Deadlines of an entry."""
+
+
+def of_entry(command: Command) -> Command:
+    """What every act on an entry takes: REF, --site where it is ambiguous, --org, --json."""
+    site = click.option("--site", metavar="NAME", help="The site of REF, where several have it.")
+    reference = click.argument("reference", metavar="REF")
+    return reference(site(org_option(json_option(with_appcontext(command)))))
+
+
+def due_on_option(command: Command) -> Command:
+    return click.option("--due-on", type=DAY, help="Which deadline, where REF has several.")(command)
+
+
+def note_option(command: Command) -> Command:
+    return click.option("--note", default="", help="What a reader of the history should know.")(command)
+
+
+def reason_option(words: str) -> Callable[[Command], Command]:
+    return click.option("--reason", metavar="REASON", help=f"{words}.")
+
+
+@contextlib.contextmanager
+def entry(org: str | None, reference: str, site: str | None) -> Iterator[tuple[Act, Subject]]:
+    """One transaction and the entry that is meant."""
+    with acting(org) as act:
+        yield act, register.find_subject(act, reference, site)
+
+
+@contextlib.contextmanager
+def deadline(
+    org: str | None, reference: str, site: str | None, due_on: dt.date | None, closed: bool = False
+) -> Iterator[tuple[Act, Obligation]]:
+    """One transaction and the deadline that is meant."""
+    with entry(org, reference, site) as (act, subject):
+        yield act, obligations.find_obligation(act, subject, due_on, closed)
+
+
+def ids(obligation: Obligation) -> dict[str, Any]:
+    return {
+        "subject_id": obligation.subject_id,
+        "obligation_id": obligation.id,
+        "due_on": obligation.due_on,
+        "first_due_on": obligation.first_due_on,
+    }
+
+
+@subject_group.command("assign")
+@click.option("--to", metavar="EMAIL|post:NAME", help="Who is responsible.")
+@click.option("--holder", metavar="EMAIL", help="Whom it is about, such as the person trained.")
+@of_entry
+def assign(
+    reference: str, to: str | None, holder: str | None, site: str | None, org: str | None, as_json: bool
+) -> None:
+    """Make somebody responsible for REF, or its holder."""
+    if to is None and holder is None:
+        raise Refused("Nobody is named: add --to or --holder.")
+    with entry(org, reference, site) as (act, subject):
+        changed = False
+        if to is not None:
+            changed = register.assign(act, subject, **owner(act, to))
+        if holder is not None:
+            changed = register.assign_holder(act, subject, people.find_member(act, holder).id) or changed
+    say(
+        as_json,
+        changed,
+        f"{reference} is assigned.",
+        subject_id=subject.id,
+        owner_member_id=subject.owner_member_id,
+        owner_post_id=subject.owner_post_id,
+        holder_id=subject.holder_id,
+    )
+
+
+def owner(act: Act, to: str) -> dict[str, int]:
+    """An address, `member:EMAIL` or `post:NAME`, as the argument of `register.assign`."""
+    route = parse(to if ":" in to else f"{MEMBER}:{to}")
+    if route.route == POST:
+        return {"post_id": people.find_post(act, str(route.name)).id}
+    if route.route == MEMBER:
+        return {"member_id": people.find_member(act, str(route.name)).id}
+    raise Refused(f"An entry cannot be assigned to {route.text}: name one person or post:NAME.")
+
+
+@subject_group.command("snooze")
+@click.option("--until", type=DAY, help="The first day on which alerts go out again.")
+@reason_option("waiting, planned or other")
+@note_option
+@click.option("--take-back", is_flag=True, help="End the snooze now.")
+@of_entry
+def snooze(
+    reference: str,
+    until: dt.date | None,
+    reason: str | None,
+    note: str,
+    take_back: bool,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Keep the alerts before the due date of REF silent for a while; the date stays."""
+    if take_back == (until is not None):
+        raise Refused("A snooze needs either --until or --take-back: give one of them.")
+    with entry(org, reference, site) as (act, subject):
+        if until is None:
+            changed = register.end_snooze(act, subject)
+        else:
+            changed = register.snooze(act, subject, until, reason, note)
+    sentence = f"{reference} is silent until {until}." if until else f"{reference} is not snoozed."
+    say(as_json, changed, sentence, subject_id=subject.id, snoozed_until=subject.snoozed_until)
+
+
+@subject_group.command("archive")
+@reason_option("gone, replaced, sold or other")
+@note_option
+@of_entry
+def archive(reference: str, reason: str | None, note: str, site: str | None, org: str | None, as_json: bool) -> None:
+    """Take REF off the watch for good."""
+    with entry(org, reference, site) as (act, subject):
+        changed = register.archive(act, subject, reason, note)
+    say_status(as_json, changed, subject)
+
+
+@subject_group.command("restore")
+@note_option
+@of_entry
+def restore(reference: str, note: str, site: str | None, org: str | None, as_json: bool) -> None:
+    """Watch REF again, which was archived or out of service."""
+    with entry(org, reference, site) as (act, subject):
+        changed = register.restore(act, subject, note)
+    say_status(as_json, changed, subject)
+
+
+@subject_group.command("release")
+@click.option(
+    "--start", default=register.NOW, metavar="now|next", help="next: tell nothing of what has crossed already."
+)
+@of_entry
+def release(reference: str, start: str, site: str | None, org: str | None, as_json: bool) -> None:
+    """Watch the draft REF."""
+    with entry(org, reference, site) as (act, subject):
+        changed = register.release(act, subject, start)
+    say_status(as_json, changed, subject)
+
+
+@subject_group.command("out-of-service")
+@note_option
+@of_entry
+def out_of_service(reference: str, note: str, site: str | None, org: str | None, as_json: bool) -> None:
+    """Take REF off the watch while it is not in use."""
+    with entry(org, reference, site) as (act, subject):
+        changed = register.take_out_of_service(act, subject, note)
+    say_status(as_json, changed, subject)
+
+
+def say_status(as_json: bool, changed: bool, subject: Subject) -> None:
+    sentence = f"{subject.reference} is {subject.status.replace('_', ' ')}."
+    say(as_json, changed, sentence, subject_id=subject.id, status=subject.status)
+
+
+@subject_group.command("move")
+@click.option("--to", required=True, metavar="SITE", help="The site where it is from now on.")
+@of_entry
+def move_to_site(reference: str, to: str, site: str | None, org: str | None, as_json: bool) -> None:
+    """Move REF to another site; its due dates stay."""
+    with entry(org, reference, site) as (act, subject):
+        changed = register.move_to_site(act, subject, people.find_site(act, to).id)
+    say(as_json, changed, f"{reference} is at {to}.", subject_id=subject.id, site_id=subject.site_id)
+
+
+@obligation_group.command("close")
+@click.option("--outcome", metavar="OUTCOME", help="met, failed, not_required or entered_in_error; --met-on says met.")
+@click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
+@reason_option("Where it was not done: not_required, replaced, entered_in_error or other")
+@note_option
+@due_on_option
+@of_entry
+def close(
+    reference: str,
+    outcome: str | None,
+    met_on: dt.date | None,
+    reason: str | None,
+    note: str,
+    due_on: dt.date | None,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Close a deadline of REF; one that was met opens the next of a recurrence."""
+    said = "met" if outcome is None and met_on is not None else outcome
+    with deadline(org, reference, site, due_on) as (act, obligation):
+        changed = obligations.close(act, obligation.id, said, met_on, reason, note)
+        still = {"open_due_on": obligations.open_dates(act, obligation.subject_id)}
+    facts = ids(obligation) | {"outcome": obligation.outcome, "met_on": obligation.met_on} | still
+    say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is {obligation.outcome}.", **facts)
+
+
+@obligation_group.command("move")
+@click.option("--to", required=True, type=DAY, help="The new due date.")
+@reason_option("authority, typing_error, law_change, agreed or other")
+@note_option
+@due_on_option
+@of_entry
+def move(
+    reference: str,
+    to: dt.date,
+    reason: str | None,
+    note: str,
+    due_on: dt.date | None,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Move the due date of a deadline of REF."""
+    with deadline(org, reference, site, due_on) as (act, obligation):
+        changed = obligations.move(act, obligation.id, to, reason, note)
+    say(as_json, changed, f"{reference} is due on {obligation.due_on}.", **ids(obligation))
+
+
+@obligation_group.command("reopen")
+@reason_option("not_done, typing_error or other")
+@note_option
+@due_on_option
+@of_entry
+def reopen(
+    reference: str,
+    reason: str | None,
+    note: str,
+    due_on: dt.date | None,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Open a closed deadline of REF again."""
+    with deadline(org, reference, site, due_on, closed=True) as (act, obligation):
+        changed = obligations.reopen(act, obligation.id, reason, note)
+    say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is open.", **ids(obligation))
+
+
+@obligation_group.command("file")
+@click.option("--filed-on", type=DAY, help="The day of filing; else today at the site.")
+@click.option("--filed-reference", metavar="TEXT", help="The authority's receipt.")
+@click.option("--in-force-meanwhile", metavar="yes|no|unclear", help="yes keeps the alerts silent until the end.")
+@click.option("--ask-again-on", type=DAY, help="When to ask the authority again.")
+@due_on_option
+@of_entry
+def file(
+    reference: str,
+    filed_on: dt.date | None,
+    filed_reference: str | None,
+    in_force_meanwhile: str | None,
+    ask_again_on: dt.date | None,
+    due_on: dt.date | None,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Note that a deadline of REF was filed with the authority."""
+    with deadline(org, reference, site, due_on) as (act, obligation):
+        changed = obligations.file(act, obligation.id, filed_on, filed_reference, in_force_meanwhile, ask_again_on)
+    say(
+        as_json,
+        changed,
+        f"{reference} was filed on {obligation.filed_on}.",
+        **ids(obligation),
+        filed_on=obligation.filed_on,
+    )
+
+
+@obligation_group.command("file-end")
+@click.option("--outcome", "--result", "result", metavar="RESULT", help="granted, refused or withdrawn.")
+@click.option("--ended-on", type=DAY, help="The day it ended; else today at the site.")
+@due_on_option
+@of_entry
+def file_end(
+    reference: str,
+    result: str | None,
+    ended_on: dt.date | None,
+    due_on: dt.date | None,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Note how the filing of a deadline of REF ended."""
+    with deadline(org, reference, site, due_on) as (act, obligation):
+        changed = obligations.end_filing(act, obligation.id, ended_on, result)
+    facts = ids(obligation) | {"filing_result": obligation.filing_result, "filing_ended_on": obligation.filing_ended_on}
+    say(as_json, changed, f"The filing of {reference} ended: {obligation.filing_result}.", **facts)
+
+
+@click.command("acknowledge")
+@click.option("--as", "email", required=True, metavar="EMAIL", help="Who answers.")
+@click.option("--answer", metavar="ANSWER", help="seen, on_it, done, not_mine or help.")
+@click.option("--until", type=DAY, help="With on_it: the last day.")
+@click.option("--done-on", type=DAY, help="With done: the day it was done.")
+@note_option
+@click.option("--take-back", is_flag=True, help="Take the last answer back.")
+@due_on_option
+@click.option("--rule", metavar="NAME", help="Which alert, where REF has several.")
+@click.option("--threshold", metavar="30d", help="Which alert, where REF has several.")
+@of_entry
+def acknowledge(
+    reference: str,
+    email: str,
+    answer: str | None,
+    until: dt.date | None,
+    done_on: dt.date | None,
+    note: str,
+    take_back: bool,
+    due_on: dt.date | None,
+    rule: str | None,
+    threshold: str | None,
+    site: str | None,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Answer the alert about REF for a person; this closes nothing."""
+    if take_back == (answer is not None):
+        raise Refused("Give either --answer or --take-back.")
+    which: dict[str, Any] = {"due_on": due_on, "rule": rule, "threshold": threshold}
+    with entry(org, reference, site) as (act, subject):
+        member = people.find_member(act, email)
+        if answer is None:
+            done = answers.take_back(act, member, subject, **which)
+        else:
+            given: dict[str, Any] = {"until_on": until, "done_on": done_on, "note": note}
+            done = answers.acknowledge(act, member, subject, answer, **which, **given)
+    sentence = (
+        f"{email} answered {answer} about {reference}." if answer else f"{email} has no answer about {reference}."
+    )
+    say(as_json, done.changed, sentence, claim_id=done.claim_id, subject_id=subject.id, member_id=member.id)

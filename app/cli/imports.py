@@ -1,0 +1,77 @@
+"""`onus import register`: a file of entries, with one outcome for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+from flask.cli import AppGroup
+
+from app.cli.common import acting, json_option, org_option, report
+from app.imports.outcomes import Outcome
+from app.imports.register import LATEST, REFUSE, STARTS, Imported, Options, import_register
+
+SHOWN = 20  # Reasons printed for a person; all of them are in --json.
+
+
+def add_to(main: click.Group) -> None:
+    main.add_command(group)
+
+
+@click.group("import", cls=AppGroup)
+def group() -> None:
+    """Bring in what is kept elsewhere."""
+
+
+@group.command("register")
+@click.argument("file", type=click.File("rb"))
+@click.option("--map", "maps", multiple=True, metavar="FIELD=COLUMN", help="A column, A+B, or a position from 1.")
+@click.option("--date-format", default="auto", metavar="F", help="auto, ymd, dmy, mdy, or a pattern such as %d/%m/%Y.")
+@click.option("--no-expiry", multiple=True, metavar="WORD", help="A word that says: no due date. May be repeated.")
+@click.option("--on-conflict", type=click.Choice([REFUSE, LATEST]), default=REFUSE, help="If records contradict.")
+@click.option("--sheet", metavar="S", help="The sheet of a workbook.")
+@click.option("--header-row", type=click.IntRange(min=0), metavar="N", help="The record that is the header; 0: none.")
+@click.option("--site", metavar="NAME", help="The site of records that name none.")
+@click.option("--start", type=click.Choice(STARTS), default="now", help="From when it is told: at once, from the next.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each record, and write nothing.")
+@org_option
+@json_option
+def register(
+    file: BinaryIO,
+    maps: tuple[str, ...],
+    date_format: str,
+    no_expiry: tuple[str, ...],
+    on_conflict: str,
+    sheet: str | None,
+    header_row: int | None,
+    site: str | None,
+    start: str,
+    dry_run: bool,
+    org: str | None,
+    as_json: bool,
+) -> None:
+    """Import the entries of FILE (CSV in UTF-8, - for stdin). Importing it again changes nothing."""
+    options = Options(maps, date_format, no_expiry, on_conflict, sheet, header_row, site, start, dry_run)
+    with acting(org) as act:
+        imported = import_register(act, file.read(), Path(file.name).name, options)
+    report(as_json, imported.as_json(), lines(imported))
+
+
+def lines(imported: Imported) -> Iterator[str]:
+    """The counts, and the first records that need a person, by line."""
+    how = imported.reading
+    yield f"{how.encoding}, columns by {how.delimiter}, due dates {how.date_format}"
+    yield ", ".join(f"{outcome.replace('_', ' ')} {count}" for outcome, count in imported.counts.items() if count)
+    yield from imported.reading.warnings
+    if imported.kinds_made:
+        yield f"kinds {'to be made' if imported.dry_run else 'made'}: {', '.join(imported.kinds_made)}"
+    quiet = (Outcome.new, Outcome.unchanged, Outcome.skipped)
+    spoken = [row for row in imported.rows if row.outcome not in quiet]
+    for row in spoken[:SHOWN]:
+        yield f"line {row.line}: {row.outcome.replace('_', ' ')}: {row.reference or '(no reference)'}: {row.reason}"
+    if len(spoken) > SHOWN:
+        yield f"and {len(spoken) - SHOWN} more: --json lists all of them"
+    if imported.dry_run:
+        yield "This was a dry run: nothing was written."

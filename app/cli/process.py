@@ -1,0 +1,76 @@
+"""`onus up`, `onus web`, `onus scheduler`: the processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from app import create_app
+from app.config import Settings
+from app.database import WEB, transaction
+from app.embedded import EmbeddedPostgres
+from app.extensions import db
+from app.preflight import refuse_unsound
+from app.scheduler import process
+from app.schema import upgrade
+from app.supervisor import die_with_parent, refuse_taken_port, run_together
+from app.web.server import Pages
+
+HOST = "127.0.0.1"
+
+host_option = click.option("--host", default=HOST, show_default=True)
+port_option = click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535))
+
+
+def add_to(main: click.Group) -> None:
+    for command in (up, web, scheduler):
+        main.add_command(command)
+
+
+@click.command("up")
+@port_option
+def up(port: int) -> None:
+    """Start everything on 127.0.0.1: the database if none is configured, migrations, web and scheduler."""
+    settings = Settings.from_env()
+    refuse_taken_port(port)
+    server = EmbeddedPostgres(settings.home) if settings.database_url is None else None
+    if server:
+        server.acquire_dsn()
+    try:
+        with create_app(settings).app_context():
+            upgrade()
+            with transaction(None, WEB) as session:
+                refuse_unsound(session)
+        onus = [sys.executable, "-m", "app"]
+        commands = {"web": [*onus, "web", "--port", str(port)], "scheduler": [*onus, "scheduler"]}
+        announce = f"Onus runs on http://{HOST}:{port} (data in {settings.home}). Ctrl-C stops it."
+        code = run_together(commands, os.environ, announce)
+    finally:
+        if server:
+            server.release()
+    sys.exit(code)
+
+
+@click.command("web")
+@host_option
+@port_option
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64))
+def web(host: str, port: int, workers: int) -> None:
+    """Serve the pages. Any number of these may run on one database."""
+    die_with_parent()
+    settings = Settings.from_env()
+    refuse_taken_port(port, host)
+    with create_app(settings).app_context():
+        with transaction(None, WEB) as session:
+            refuse_unsound(session)
+        db.engine.dispose()  # The workers are forks: a connection of theirs must be their own.
+        Pages(create_app, host, port, workers).run()
+
+
+@click.command("scheduler")
+def scheduler() -> None:
+    """Watch: scan, deliver, heartbeat. Any number of these may run on one database."""
+    die_with_parent()
+    sys.exit(process.run(create_app(Settings.from_env())))

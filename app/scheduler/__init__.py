@@ -1,0 +1,1 @@
+"""The dedicated process that watches: scan, deliver, heartbeat. Never part of a web process."""

@@ -15,6 +15,7 @@ from flask.cli import with_appcontext
 
 from app.cli.common import DAY, Command, acting, json_option, org_option
 from app.cli.people import say
+from app.domain.acts import CloseReason, Outcome
 from app.domain.errors import Refused
 from app.domain.recipients import MEMBER, POST, parse
 from app.models import Obligation, Subject
@@ -205,7 +206,9 @@ def move_to_site(reference: str, to: str, site: str | None, org: str | None, as_
 
 
 @obligation_group.command("close")
-@click.option("--outcome", metavar="OUTCOME", help="met, failed, not_required or entered_in_error; --met-on says met.")
+@click.option(
+    "--outcome", metavar="OUTCOME", help="met (unless said otherwise), failed, not_required or entered_in_error."
+)
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
 @reason_option("Where it was not done: not_required, replaced, entered_in_error or other")
 @note_option
@@ -223,12 +226,19 @@ def close(
     as_json: bool,
 ) -> None:
     """Close a deadline of REF; one that was met opens the next of a recurrence."""
-    said = "met" if outcome is None and met_on is not None else outcome
+    said = outcome or outcome_of(reason)
     with deadline(org, reference, site, due_on) as (act, obligation):
         changed = obligations.close(act, obligation.id, said, met_on, reason, note)
         still = {"open_due_on": obligations.open_dates(act, obligation.subject_id)}
     facts = ids(obligation) | {"outcome": obligation.outcome, "met_on": obligation.met_on} | still
     say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is {obligation.outcome}.", **facts)
+
+
+def outcome_of(reason: str | None) -> str:
+    """The outcome that goes without saying: done, or what a reason for not doing it says."""
+    if reason is None:
+        return Outcome.met
+    return Outcome.entered_in_error if reason == CloseReason.entered_in_error else Outcome.not_required
 
 
 @obligation_group.command("move")

@@ -169,7 +169,14 @@ def database_checks() -> list[Check]:
     except NotReady as not_ready:
         return [Check("database", False, str(not_ready), "run `onus db upgrade`")]
     except (Unreachable, Unusable) as unreachable:
-        return [Check("database", False, str(unreachable), "start it, or correct ONUS_DATABASE_URL")]
+        return [
+            Check(
+                "database",
+                False,
+                str(unreachable),
+                "start it, or correct ONUS_DATABASE_URL; a new one needs `onus db upgrade`",
+            )
+        ]
 
 
 def doctor_lines(checks: Sequence[Check]) -> Iterator[str]:

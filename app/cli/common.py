@@ -21,7 +21,7 @@ from app.trail.act import OPERATOR, Act
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Day(click.ParamType):
+class Day(click.ParamType[dt.date]):
     """A calendar date, YYYY-MM-DD, without a time and without a zone (P6)."""
 
     name = "date"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
@@ -31,5 +32,5 @@ class Pages(BaseApplication):
         for name, value in self.given.items():
             self.cfg.set(name, value)
 
-    def load(self) -> Flask:
+    def load(self) -> Any:
         return self.make()

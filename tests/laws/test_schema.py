@@ -135,7 +135,7 @@ def database(shared_app: Flask, worker: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def blank(worker: str) -> Iterator[str]:
+def blank(worker: str) -> str:
     """The name of a database without anything."""
     name = f"blank_{worker}"
     create_database(name)
@@ -153,7 +153,7 @@ def columns(database: Database) -> dict[str, dict[str, tuple[str, bool]]]:
 
 
 def described(database: Database, *parts: str) -> set[tuple[Any, ...]]:
-    rows = {row for part in parts for row in database.execute(part)}  # type: ignore[call-overload]
+    rows = {row for part in parts for row in database.execute(part)}
     return {row for row in rows if row[0] != "alembic_version"}
 
 

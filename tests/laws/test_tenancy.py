@@ -33,6 +33,8 @@ from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
 from tests.factories import Acme
 
+pytestmark = pytest.mark.real_commits
+
 TENANT = sorted(table.name for table in Base.metadata.tables.values() if "org_id" in table.columns)
 EVERY = sorted(Base.metadata.tables)
 ROLES = (WEB, SCHEDULER)
@@ -135,10 +137,16 @@ def filled(slug: str) -> Acme:
     return acme
 
 
-def attempt(session: Session, statement: str, *given: object) -> str:
-    """What becomes of a statement, which is undone: the rows that it touched, or why it was refused."""
+def driver_of(session: Session) -> psycopg.Connection[Any]:
+    """The connection inside the open transaction, for what SQLAlchemy must not see."""
     driver = session.connection().connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
+    return driver
+
+
+def attempt(session: Session, statement: str, *given: object) -> str:
+    """What becomes of a statement, which is undone: the rows that it touched, or why it was refused."""
+    driver = driver_of(session)
     try:
         with driver.transaction(force_rollback=True):
             return f"{driver.execute(statement.encode(), given or None).rowcount} rows"
@@ -298,7 +306,7 @@ def test_outside_its_role_the_login_may_not_even_look(walled: Walled, role: str)
 
 def test_a_copy_out_holds_only_our_rows_and_a_copy_in_is_refused(walled: Walled) -> None:
     with transaction(walled.ours.org) as session:
-        driver = session.connection().connection.driver_connection
+        driver = driver_of(session)
         with driver.cursor() as cursor:
             with cursor.copy("copy subject (org_id, reference) to stdout") as copied:
                 assert list(copied.rows()) == [(str(walled.ours.org), "ours")]
@@ -321,8 +329,7 @@ def test_a_leaky_function_is_not_called_on_their_rows(walled: Walled) -> None:
         mine = f"select from subject where org_id + 0 = {walled.ours.org} and pg_temp.leak(reference)"
         assert heard(seen, mine) == {"ours", "theirs"}
     with transaction(walled.ours.org) as session:
-        driver = session.connection().connection.driver_connection
-        assert heard(driver, "select from subject where pg_temp.leak(reference)") == {"ours"}
+        assert heard(driver_of(session), "select from subject where pg_temp.leak(reference)") == {"ours"}
 
 
 def test_what_the_planner_knows_of_their_rows_is_not_shown(walled: Walled) -> None:

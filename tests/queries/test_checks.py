@@ -113,5 +113,6 @@ def test_doctor_says_what_to_do_where_the_database_cannot_be_reached(tmp_path: P
         code, found = run("doctor")
     assert (code, found["ok"]) == (1, False)
     broken = found["checks"][0]
-    assert (broken["name"], broken["remedy"]) == ("database", "start it, or correct ONUS_DATABASE_URL")
+    assert broken["name"] == "database"
+    assert "ONUS_DATABASE_URL" in broken["remedy"]
     assert broken["found"].startswith("the database cannot be reached")

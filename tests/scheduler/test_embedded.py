@@ -142,7 +142,6 @@ def home(lasting: Path) -> Path:
 
 @pytest.fixture
 def spoilt(home: Path, folder: Path) -> Path:
-    """A copy of it, to be spoilt."""
     subprocess.run(["cp", "-a", home, folder / "home"], check=True)
     return folder / "home"
 
@@ -150,8 +149,7 @@ def spoilt(home: Path, folder: Path) -> Path:
 @pytest.fixture
 def stranger(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     """A process that has nothing to do with any server, and outlives the test."""
-    account = SERVER if getattr(request, "param", True) else {}
-    with subprocess.Popen(["sleep", "600"], cwd="/", **account) as process:
+    with subprocess.Popen(["sleep", "600"], cwd="/", **request.param) as process:
         yield process
         alive = process.poll() is None
         process.kill()
@@ -204,8 +202,6 @@ def test_a_killed_server_is_revived_with_what_was_committed(spoilt: Path) -> Non
         connection.execute("create table kept as select 7 as n")
     os.kill(postmaster(spoilt), signal.SIGKILL)
     until(lambda: not living(spoilt))
-    with pytest.raises(psycopg.OperationalError):
-        psycopg.connect(dsn)
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda _: server.revive(), range(3)))
     revived = postmaster(spoilt)
@@ -217,7 +213,7 @@ def test_a_killed_server_is_revived_with_what_was_committed(spoilt: Path) -> Non
     assert not living(spoilt)
 
 
-@pytest.mark.parametrize("stranger", [True, False], indirect=True, ids=["of the server's account", "of our own"])
+@pytest.mark.parametrize("stranger", [SERVER, {}], indirect=True, ids=["of the server's account", "of our own"])
 def test_the_process_id_in_the_file_may_be_a_strangers(home: Path, stranger: subprocess.Popen[bytes]) -> None:
     server, named = EmbeddedPostgres(home), home / "postgres" / "postmaster.pid"
     server.acquire_dsn()
@@ -240,7 +236,6 @@ def test_a_half_made_data_folder_is_made_again(folder: Path) -> None:
     killed.end(kill=True)  # its initdb may go on for a moment, and keeps the gate shut so long
     assert not (folder / "postgres").exists()
     assert lived_once(folder)
-    assert not (folder / "postgres.new").exists()
 
 
 def test_spoilt_data_is_refused(spoilt: Path) -> None:
@@ -255,7 +250,6 @@ def test_spoilt_data_is_refused(spoilt: Path) -> None:
     assert "made by PostgreSQL 17, this Onus brings 18: write it out with the pg_dump" in refusal(spoilt)
     (data / "PG_VERSION").unlink()
     assert f"{data} is not the whole data of a PostgreSQL: move it away" in refusal(spoilt)
-    assert (data / "base").is_dir()
 
 
 def test_a_server_that_onus_did_not_start_is_left_alone(home: Path) -> None:
@@ -365,13 +359,19 @@ def test_the_home_of_an_account_without_a_name(folder: Path) -> None:
     assert lived_once(folder)
 
 
-def test_a_hung_server_does_not_hold_up_the_release(home: Path) -> None:
+def test_neither_a_hung_server_nor_a_fork_holds_up_the_release(home: Path) -> None:
     server = EmbeddedPostgres(home)
     server.acquire_dsn()
+    if (fork := os.fork()) == 0:
+        time.sleep(WITHIN)  # with our open files
+        os._exit(0)
     hung, began = postmaster(home), time.monotonic()
     os.kill(hung, signal.SIGSTOP)
     server.release(within=1.5)
     assert time.monotonic() - began < 2.5
+    with (home / "postgres.use").open() as use:
+        fcntl.flock(use, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is free
+    os.kill(fork, signal.SIGKILL)
     os.kill(hung, signal.SIGCONT)  # now it hears what it was told meanwhile
     until(lambda: not living(home))
 

@@ -26,5 +26,5 @@ def create_app(given: Settings | None = None) -> Flask:
     htmx.init_app(app)
     with app.app_context():
         database.watch(db.engine)
-    web.register(app)
+    web.serve(app)
     return app

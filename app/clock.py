@@ -53,8 +53,8 @@ def refuse_a_jump(instant: dt.datetime, high_water: dt.datetime | None, settings
         )
     if high_water is not None and high_water - instant > APART_AT_MOST:
         raise ClockFault(
-            f"the database says {instant:%Y-%m-%dT%H:%M:%SZ}, but it has already scanned at {high_water:%Y-%m-%dT%H:%M:%SZ}: "
-            "nothing is claimed until its clock is set right"
+            f"the database says {instant:%Y-%m-%dT%H:%M:%SZ}, but it has already scanned at "
+            f"{high_water:%Y-%m-%dT%H:%M:%SZ}: nothing is claimed until its clock is set right"
         )
 
 

@@ -40,7 +40,8 @@ class Acting(NamedTuple):
     org: int | None
 
 
-_acting: contextvars.ContextVar[Acting] = contextvars.ContextVar("acting", default=Acting(WEB, None))
+NOBODY = Acting(WEB, None)
+_acting: contextvars.ContextVar[Acting] = contextvars.ContextVar("acting", default=NOBODY)
 
 
 class Unreachable(Exception):
@@ -155,8 +156,10 @@ def transaction(org: int | None = None, role: str = WEB) -> Iterator[Session]:
 
 def act_for(session: Session, org: int) -> None:
     """Let the open transaction, which acts for no organisation yet, act for one that it has just made."""
-    if _acting.get().org is not None:
+    role, before = _acting.get()
+    if before is not None:
         raise RuntimeError("this transaction acts for an organisation already")
+    _acting.set(Acting(role, org))  # So that a savepoint keeps it; the end of the transaction takes it back.
     session.execute(text("select set_config('onus.org', :org, true)"), {"org": str(org)})
 
 

@@ -16,6 +16,7 @@ import hashlib
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -105,21 +106,22 @@ class EmbeddedPostgres:
     def revive(self) -> None:
         """Start the server again if it has died under its users; many of them may call at once."""
         with self._threads, self._worded():
-            if self._holder != os.getpid():
-                self._join()
-                return
+            self.acquire_dsn()
             with self._gate():
                 self._start_unless_alive()
 
     def release(self, within: float = STOP_WITHIN) -> None:
-        """Let go; the last to do so stops the server in so many seconds. Does nothing in a fork that did not acquire.
-
-        Never raises, not even for a home that has gone: a server ends by itself when its data does.
-        """
+        """Let go; the last to do so stops the server, in so many seconds. Never raises; a fork lets go only its own."""
         deadline = time.monotonic() + within
-        if self._holder != os.getpid() or not self._threads.acquire(timeout=within):
-            return
-        try:
+        if self._threads.acquire(timeout=within):
+            try:
+                if self._holder == os.getpid():
+                    self._leave(deadline)
+            finally:
+                self._threads.release()
+
+    def _leave(self, deadline: float) -> None:
+        try:  # a home that has gone is no error: its server ends by itself
             with contextlib.suppress(OSError), self._opened("gate") as gate:
                 # Whoever keeps the gate from us so long is another user, and will be the last in our place.
                 if _flocked(gate, fcntl.LOCK_EX, deadline) and _flocked(self._use, fcntl.LOCK_EX):
@@ -129,7 +131,6 @@ class EmbeddedPostgres:
             os.close(self._use)
             self._use, self._holder = -1, 0
             atexit.unregister(self.release)
-            self._threads.release()
 
     @contextlib.contextmanager
     def _worded(self) -> Iterator[None]:
@@ -301,7 +302,7 @@ class EmbeddedPostgres:
             os.close(alive)  # from now on the server alone holds it
         while not self._answers():
             if server.poll() is not None:
-                raise Unusable(f"PostgreSQL did not start: {self._last_words()}")
+                raise Unusable(f"PostgreSQL did not start (exit {server.poll()}): {self._last_words()}")
             if time.monotonic() > deadline:
                 raise Unusable(f"PostgreSQL needs more than {START_WITHIN:.0f} s: try again, and see {self.data}/log")
             time.sleep(0.02)
@@ -329,7 +330,7 @@ class EmbeddedPostgres:
         log = self.home / "postgres.log"
         if "redirecting log output" in log.read_text(errors="replace"):
             log = max((self.data / "log").glob("*.log"), key=lambda one: one.stat().st_mtime, default=log)
-        return f"{_gist(log.read_text(errors='replace').rpartition('starting PostgreSQL')[2])}; see {log}"
+        return f"{_gist(re.split('.*starting PostgreSQL.*', log.read_text(errors='replace'))[-1])}; see {log}"
 
     def _stop(self, deadline: float) -> None:
         """Ask for a fast stop, which cuts clients off, then for an immediate one; what is committed outlives both."""
@@ -395,5 +396,5 @@ def _sparing() -> dict[str, str]:
 def _gist(said: str) -> str:
     """The line that tells the reason, of many: the first complaint but those to us, who ask whether it is ready."""
     lines = [line for line in said.splitlines() if line.strip() and "the database system is" not in line]
-    telling = [line for line in lines if "FATAL" in line or "PANIC" in line or "error:" in line]
-    return (telling or lines or ["it said nothing"])[0]
+    telling = [line for line in lines if re.search("FATAL|PANIC|error:", line)]
+    return (telling or [line for line in lines if not re.search("LOG:|HINT:", line)] or ["it said nothing"])[0]

@@ -17,6 +17,7 @@ from app import clock
 from app.cli.common import find_org, json_option, org_option, report
 from app.config import settings
 from app.database import WEB, Unreachable, transaction
+from app.domain.delivery import State
 from app.embedded import Unusable
 from app.models import Organisation
 from app.queries.facts import read_facts
@@ -107,7 +108,7 @@ def status_of(
         "schedulers": [plain(asdict(scheduler)) for scheduler in schedulers],
         "sites": [plain(asdict(site)) for watch in watches for site in watch.sites],
         "not_watched": summed([watch.not_watched for watch in watches], ["total", *Gap]),
-        "pending": {
+        State.pending: {
             "count": sum(watch.pending for watch in watches),
             "oldest_seconds": None if oldest is None else max(0, int((now - oldest).total_seconds())),
         },
@@ -144,8 +145,9 @@ def status_lines(result: dict[str, Any]) -> Iterator[str]:
     yield f"not watched: {result['not_watched']['total']}{f' ({gaps})' if gaps else ''}"
     states = ", ".join(f"{state} {count}" for state, count in result["deliveries"].items() if count)
     yield f"deliveries: {states or 'none'}"
-    if result["pending"]["count"]:
-        yield f"oldest pending: {result['pending']['oldest_seconds']} s"
+    waiting = result[State.pending]
+    if waiting["count"]:
+        yield f"oldest pending: {waiting['oldest_seconds']} s"
     yield f"undelivered: {result['undelivered']}"
     yield f"e-mail: {result['email']}"
 

@@ -76,7 +76,7 @@ def decoded(source: bytes) -> str:
     try:
         return source.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Refused("the rules file is not UTF-8 text: save it as UTF-8.") from None
+        raise Refused("The rules file is not UTF-8 text: save it as UTF-8.") from None
 
 
 def lines(applied: AppliedRules) -> list[str]:

@@ -144,23 +144,21 @@ def settle(entry: Entry, present: Present | None, parent: Parent, report: Report
     if present is None:
         arrive(entry, parent, report)
         return
-    old, new = differences(entry, present)
-    moves_part = parent is not None and parent != present.part_of_id
-    if moves_part:
-        old["part_of_id"] = present.part_of_id
     refusal = due_conflict(entry.due.on, present)
     if refusal:
         report.add(entry, Outcome.conflict, refusal)
         return
-    moved_from = moved(entry.due.on, present)
-    dates = entry.due.on is not None and entry.due.on not in present.due_ons
-    if dates or new or moves_part:
-        due_on = entry.due.on if dates else None
-        part = parent if moves_part else None
-        report.amendments.append(
-            Amendment(entry.line, present.id, old, new, due_on, moved_from if dates else None, part, entry.extra)
-        )
-    report.add(entry, outcome_of(entry, bool(dates or new or moves_part)), reason_of(entry, present, old, dates))
+    old, new = differences(entry, present)
+    part = parent if parent != present.part_of_id else None
+    if part is not None:
+        old["part_of_id"] = present.part_of_id
+    due_on = entry.due.on if entry.due.on not in present.due_ons else None
+    differs = bool(old) or due_on is not None
+    if differs:
+        moved_from = moved(due_on, present)
+        change = Amendment(entry.line, present.id, old, new, due_on, moved_from, part, entry.extra)
+        report.amendments.append(change)
+    report.add(entry, outcome_of(entry, differs), reason_of(entry, present, old, due_on))
 
 
 def arrive(entry: Entry, parent: Parent, report: Report) -> None:
@@ -206,8 +204,8 @@ def due_conflict(due_on: dt.date | None, present: Present) -> str:
 
 
 def moved(due_on: dt.date | None, present: Present) -> tuple[int, dt.date] | None:
-    """The one open obligation, and its day, if this date moves it."""
-    if due_on is None or due_on in present.due_ons or not present.open_due_ons:
+    """The one open obligation, and its day, if there is one for this new due date to move."""
+    if due_on is None or not present.open_due_ons:
         return None
     ((old, obligation_id),) = present.open_due_ons.items()
     return obligation_id, old
@@ -219,12 +217,12 @@ def outcome_of(entry: Entry, differs: bool) -> Outcome:
     return Outcome.changed if differs else Outcome.unchanged
 
 
-def reason_of(entry: Entry, present: Present, old: Mapping[str, Any], dates: bool) -> str:
+def reason_of(entry: Entry, present: Present, old: Mapping[str, Any], due_on: dt.date | None) -> str:
     """What differs, in words; and that nobody is told of an entry that is not watched."""
     words = [column.removesuffix("_id").removesuffix("_member").replace("_", " ") for column in old]
-    if dates:
+    if due_on is not None:
         before = ", ".join(str(day) for day in present.open_due_ons) or "none"
-        words.append(f"due date {before} → {entry.due.on}")
+        words.append(f"due date {before} → {due_on}")
     if entry.due.reason:
         words.append(entry.due.reason)
     if present.status != Status.watched:

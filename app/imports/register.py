@@ -15,7 +15,7 @@ from app.imports import headers, reading
 from app.imports.dates import AUTO, reader_of, warning
 from app.imports.entries import Entry, EntryReader, is_shifted
 from app.imports.headers import DUE_ON, PART_OF, Columns
-from app.imports.known import read_known, read_parents, read_present
+from app.imports.known import Known, read_known, read_parents, read_present
 from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
 from app.imports.parents import settle_parents
 from app.imports.reading import Record, Table
@@ -98,8 +98,7 @@ def import_register(act: Act, source: bytes, file_name: str, options: Options) -
     cells = due_cells(table, columns)
     dates = reader_of(options.date_format, cells, options.no_expiry)
     known = read_known(act)
-    if options.site is not None:
-        known.site(options.site)
+    check_site(known, options.site)
     report = judge(act, table, EntryReader(columns, dates, known, options.site or "", table.width), options)
     sha256, warnings = hashlib.sha256(source).hexdigest(), [told] if (told := warning(dates, cells)) else []
     how = Reading(sha256, table.encoding, table.delimiter, dates.format, warnings, columns.described())
@@ -108,6 +107,16 @@ def import_register(act: Act, source: bytes, file_name: str, options: Options) -
     kept = evidence(report, file_name, how, options)
     applied = imports.apply(act, kept, report.arrivals, report.amendments, options.start)
     return Imported(report.counts(), report.in_order(), applied.kinds_made, False, how, applied.import_run_id)
+
+
+def check_site(known: Known, name: str | None) -> None:
+    """Raise Refused for a `--site` that no record could have; one in a cell only rejects its record."""
+    if name is None:
+        return
+    try:
+        known.site(name)
+    except Refused as refused:
+        raise Refused(f"--site: {refused}: name a site that is there.") from None
 
 
 def read_table(source: bytes, options: Options) -> Table:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app import failpoints
+from app.ledger.planning import judge_alone
 from app.ledger.queue import read_queue
 from app.ledger.routes import close_books, route_deliveries
-from app.ledger.scan import FEW, ONE_JUDGE, PREPARE
+from app.ledger.scan import FEW
 from app.ledger.site_days import read_site_days
 from app.ledger.standings import move_standings
 from app.trail.act import Act
@@ -66,7 +67,7 @@ def align(act: Act) -> int:
     It looks at the subjects with a claim that is not delivered, and at those that the queue names for the next scan,
     since somebody may have taken over what was told already.
     """
-    act.run(PREPARE, {"key": ONE_JUDGE})
+    judge_alone(act)
     days = read_site_days(act)
     queued = read_queue(act, [day.today for day in days.days.values()])
     subjects = queued.subjects | {row.subject_id for row in act.run(INCOMPLETE)}

@@ -15,6 +15,7 @@ import structlog
 
 from app import failpoints
 from app.domain.thresholds import horizon
+from app.ledger.planning import judge_alone
 from app.ledger.queue import Queued, read_queue, take_away
 from app.ledger.routes import route_deliveries
 from app.ledger.site_days import SiteDays, read_site_days
@@ -26,11 +27,6 @@ log = structlog.get_logger()
 FEW = 5_000  # Subjects: of more, reading the whole register is faster than looking them up.
 FULL_EVERY = dt.timedelta(hours=24)  # A full scan needs no queue and no watermark, and so finds what they missed.
 GAP = dt.timedelta(minutes=30)  # A longer silence between two quiet scans is shown as a gap, in a row of its own.
-
-# Judge one after the other; and without statistics (a first scan, an import) nested loops would take cubic time.
-PREPARE = """
-select pg_advisory_xact_lock(:key, cast(:org as integer)), set_config('enable_nestloop', 'off', true)"""
-ONE_JUDGE = 0x6F6E  # The first key of the lock, "on"; the second is the organisation.
 
 LAST_RUN = """
 select id, coalesce(quiet_until, started_at) as looked_at, errors,
@@ -93,7 +89,7 @@ def scan(act: Act, *, trigger: str = "schedule", full: bool = False) -> Scanned:
     Steps: 1. each site's own day; 2. what changed and what the new day brings; 3. on request, and once a day,
     everything; 4. watermarks and the record of the scan.
     """
-    act.run(PREPARE, {"key": ONE_JUDGE})
+    judge_alone(act)
     days = read_site_days(act)
     last = act.run(LAST_RUN).one_or_none()
     queued = read_queue(act, [day.today for day in days.days.values()])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from app.ledger.planning import plan_simply
 from app.ledger.site_days import read_site_days
 from app.models.wanted import REACH, WANTED
 from app.trail.act import Act
@@ -84,6 +85,7 @@ def hold_back(
     New are the pairs of a rule that it did not have before (`but_not`), or these obligations.
     """
     act.session.flush()
+    plan_simply(act)
     days = read_site_days(act)
     thresholds = [row.threshold for row in act.run("select distinct threshold from rule_threshold where org_id = :org")]
     facts = days.facts | days.horizons(thresholds) | {

@@ -94,7 +94,10 @@ class NotificationLedger(Base):
         Index("ledger_site_claimed_idx", "org_id", "site_id", "claimed_at", "id"),  # The same, of one site.
         Index("ledger_obligation_idx", "org_id", "obligation_id"),  # Serves the answers that count for an obligation.
         # Serves align and the list of the undelivered.
-        Index("ledger_incomplete_idx", "org_id", "claimed_at", "id", postgresql_where=text("delivered_at is null and standing = 'open'")),
+        Index(
+            "ledger_incomplete_idx", "org_id", "claimed_at", "id",
+            postgresql_where=text("delivered_at is null and standing = 'open'"),
+        ),
         # Serves the inbox and the list of the told and silent.
         Index(
             "ledger_unanswered_idx", "org_id", "site_id", "claimed_at", "id",
@@ -124,7 +127,7 @@ class NotificationLedger(Base):
 
 
 class Delivery(Base):
-    """One claim to one recipient through one channel, at most once (P2). A resend is a new row that names the old one."""
+    """One claim to one recipient through one channel, at most once (P2). A resend is a new row that names its old."""
 
     __tablename__ = "delivery"
     __table_args__ = (
@@ -143,8 +146,12 @@ class Delivery(Base):
         one_of("because", ("owner", "holder", "post", "role", "named")),
         CheckConstraint("state not in ('leased', 'handing_over') or lease_token is not null", name="lease"),
         # Serves the delivery loop; the range on next_attempt_at keeps the plan good on a never-analysed table.
-        Index("delivery_due_idx", "org_id", "channel", "next_attempt_at", "id", postgresql_where=text("state = 'pending'")),
-        Index("delivery_leased_idx", "org_id", "lease_until", postgresql_where=text("state in ('leased', 'handing_over')")),
+        Index(
+            "delivery_due_idx", "org_id", "channel", "next_attempt_at", "id", postgresql_where=text("state = 'pending'")
+        ),
+        Index(
+            "delivery_leased_idx", "org_id", "lease_until", postgresql_where=text("state in ('leased', 'handing_over')")
+        ),
         Index("delivery_recipient_idx", "org_id", "recipient_id", "channel", "state"),  # Serves the inbox.
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 
 class Site(Base):
-    """A place with its own calendar. The zone is checked where it is entered, and again, with care, where it is used."""
+    """A place with its own calendar. The zone is checked where it is entered, and again, with care, where used."""
 
     __tablename__ = "site"
     __table_args__ = (

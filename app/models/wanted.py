@@ -37,7 +37,8 @@ FILING_PENDING = "(o.filed_on is not null and o.filing_ended_on is null)"
 # Somebody is on it: a standing answer "done", or "on it until D" with D not yet over at the site.
 SOMEBODY_ON_IT = """exists (
     select from notification_ledger c
-    join acknowledgement a on a.org_id = :org and a.claim_id = c.id and a.taken_back_at is null and a.sent_back_at is null
+    join acknowledgement a on a.org_id = :org and a.claim_id = c.id
+                          and a.taken_back_at is null and a.sent_back_at is null
     where c.org_id = :org and c.obligation_id = o.id
       and (a.answer = 'done' or a.answer = 'on_it' and a.until_on >= d.today))"""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.folding import clean_text, fold_name
 from app.models import Kind
+from app.operations import typed
 from app.trail.act import Act
 
-LONGEST_NAME = 200  # Characters of the name of a kind: a line on a screen.
 NEW_KIND_WORDING = "expires"  # Most kinds lapse; a person rewords the others.
 
 
@@ -28,9 +29,9 @@ def key_of(name: str) -> str:
     return fold_name(name).casefold()
 
 
-def clean_name(name: str, field: str, longest: int = LONGEST_NAME) -> str:
-    """A name as it is stored: one line of at most `longest` characters. Raises Refused, which names the field."""
-    return fold_name(clean_text(name, field, longest))
+def clean_name(name: str, field: str) -> str:
+    """A name as it is stored: one line. Raises Refused, which names the field."""
+    return fold_name(clean_text(name, field, typed.LONGEST_NAME))
 
 
 def known_kinds(act: Act) -> dict[str, int]:
@@ -46,10 +47,18 @@ def find_or_make(act: Act, names: Iterable[str]) -> KindsNamed:
     for name in names:
         key = key_of(name)
         if key and key not in ids:
-            kind = Kind(org_id=act.org, name=clean_name(name, "The name of a kind"), wording=NEW_KIND_WORDING)
-            act.session.add(kind)
-            act.session.flush()
-            act.record("kind_created", kind_id=kind.id, name=kind.name, wording=kind.wording)
-            ids[key] = kind.id
-            made.append(kind.name)
+            cleaned = clean_name(name, "The name of a kind")
+            ids[key], is_new = made_or_found(act, cleaned)
+            made += [cleaned] if is_new else []
     return KindsNamed(ids, made)
+
+
+def made_or_found(act: Act, name: str) -> tuple[int, bool]:
+    """The id of the kind, and whether it is new: somebody else may have made it meanwhile."""
+    adding = insert(Kind).values(org_id=act.org, name=name, wording=NEW_KIND_WORDING)
+    kind_id = act.session.scalar(adding.on_conflict_do_nothing().returning(Kind.id))
+    if kind_id is not None:
+        act.record("kind_created", kind_id=kind_id, name=name, wording=NEW_KIND_WORDING)
+        return kind_id, True
+    there = select(Kind.id).where(Kind.org_id == act.org, func.lower(Kind.name) == func.lower(name))
+    return act.session.scalars(there).one(), False

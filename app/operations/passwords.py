@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import secrets
+
 from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 
 from app.domain.errors import Refused
 
@@ -17,3 +21,18 @@ def hashed(password: str) -> str:
     if not SHORTEST <= len(password) <= LONGEST:
         raise Refused(f"The password has {len(password)} characters: use {SHORTEST} to {LONGEST}.")
     return HASHER.hash(password)
+
+
+@functools.cache
+def hash_of_nobody() -> str:
+    return HASHER.hash(secrets.token_hex(16))
+
+
+def matches(kept: str | None, password: str) -> bool:
+    """Whether this is the password. Where there is none, the same time is taken, and the answer is no."""
+    if len(password) > LONGEST:
+        return False
+    try:
+        return HASHER.verify(kept or hash_of_nobody(), password) and kept is not None
+    except (VerificationError, InvalidHashError):
+        return False

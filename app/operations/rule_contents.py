@@ -30,11 +30,10 @@ from app.models import (
     Site,
     Subject,
 )
+from app.operations import typed
 from app.operations.kinds import clean_name, find_or_make, key_of
 from app.trail.act import Act
 
-LONGEST_NAME = 200  # Characters of the name of a rule: a line on a screen.
-LONGEST_REFERENCE = 400  # Characters: longer than any reference of the register.
 STARTS = ("now", "next")
 
 # Where each part of a meaning is kept: the table of its rows, and the column that holds it.
@@ -112,7 +111,7 @@ class Words:
 
         Where it is ambiguous, those that the rule has already; a file that was exported then changes nothing.
         """
-        key = fold_reference(clean_text(text, "A reference", LONGEST_REFERENCE))
+        key = fold_reference(clean_text(text, "A reference", typed.LONGEST_REFERENCE))
         asked = select(Subject.id).where(Subject.org_id == self.act.org, Subject.reference_key == key)
         if sites:
             asked = asked.where(Subject.site_id.in_(sites))
@@ -133,7 +132,7 @@ class Words:
 
 
 def clean_rule_name(name: str) -> str:
-    cleaned = clean_name(name, "The name of a rule", LONGEST_NAME)
+    cleaned = clean_name(name, "The name of a rule")
     if not cleaned:
         raise Refused("A rule has no name: give it one.")
     return cleaned
@@ -159,7 +158,7 @@ def resolve(words: Words, rule: RuleText, present: Collection[int]) -> tuple[Con
             fallback=None if rule.fallback is None else words.recipient(rule.fallback),
         )
     except Refused as refused:
-        raise Refused(f"rule {quoted(rule.name)}: {refused}") from None
+        raise Refused(f"Rule {quoted(rule.name)}: {refused}") from None
     return content, kinds.made
 
 

@@ -100,7 +100,7 @@ def switch(act: Act, name: str, on: bool) -> bool:
     act.run(TAKE_TURNS)
     rule = kept_rules(act).get(clean_rule_name(name))
     if rule is None:
-        raise Refused(f"there is no rule {quoted(name)}: `onus rules export` names all rules.")
+        raise Refused(f"There is no rule {quoted(name)}: `onus rules export` names all rules.")
     if rule.is_active == on:
         return False
     rule.is_active = on
@@ -113,7 +113,7 @@ def refuse_repeats(texts: Iterable[RuleText]) -> None:
     for word, names in (("name", [text.name for text in texts]), ("was", [text.was for text in texts if text.was])):
         for name, times in Counter(names).items():
             if times > 1:
-                raise Refused(f"rule {quoted(name)}: {times} rules have this {word}: each needs its own.")
+                raise Refused(f"Rule {quoted(name)}: {times} rules have this {word}: each needs its own.")
 
 
 def kept_rules(act: Act) -> dict[str, AlertRule]:
@@ -141,7 +141,7 @@ def rename(act: Act, texts: Sequence[RuleText], kept: dict[str, AlertRule], appl
     for text in waiting:
         if text.was in kept and text.was not in named:
             both = f"a rule of this name and the rule {quoted(text.was)} both exist"
-            raise Refused(f"rule {quoted(text.name)}: {both}: remove `was`, or rename one of them first.")
+            raise Refused(f"Rule {quoted(text.name)}: {both}: remove `was`, or rename one of them first.")
 
 
 def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: RuleText, applied: AppliedRules) -> None:
@@ -183,7 +183,7 @@ def create(
     for twin in kept.values():
         if twin.is_active and contents[twin.id] == new:
             twins = f"it equals the active rule {quoted(twin.name)} in all but its name"
-            raise Refused(f'rule {quoted(text.name)}: {twins}; to rename that one, write was = "{twin.name}".')
+            raise Refused(f'Rule {quoted(text.name)}: {twins}; to rename that one, write was = "{twin.name}".')
     rule = AlertRule(org_id=act.org, name=text.name, channels=sorted(new.channels), is_active=True, version=1)
     act.session.add(rule)
     store(act, rule, None, new)

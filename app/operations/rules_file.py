@@ -20,13 +20,13 @@ def read(text: str) -> list[RuleText]:
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as fault:
-        raise Refused(f"the rules file is not TOML: {fault}.") from None
+        raise Refused(f"The rules file is not TOML: {fault}.") from None
     for key in content:
         if key != "rule":
-            raise Refused(f"the rules file has the unknown key {quoted(key)}: it holds [[rule]] tables only.")
+            raise Refused(f"The rules file has the unknown key {quoted(key)}: it holds [[rule]] tables only.")
     tables = content.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise Refused("the rules file has one rule without a list: write [[rule]] with two brackets.")
+        raise Refused("The rules file has one rule without a list: write [[rule]] with two brackets.")
     return [rule_of(table, number) for number, table in enumerate(tables, 1)]
 
 
@@ -38,14 +38,14 @@ def write(rules: Iterable[RuleText]) -> str:
 def rule_of(table: Mapping[str, Any], number: int) -> RuleText:
     name = table.get("name")
     if not isinstance(name, str) or not name.strip():
-        raise Refused(f'rule number {number} has no name: write name = "…".')
+        raise Refused(f'Rule number {number} has no name: write name = "…".')
     for key, value in table.items():
         if key not in KEYS:
-            raise Refused(f"rule {quoted(name)} has the unknown key {quoted(key)}: the keys are {', '.join(KEYS)}.")
+            raise Refused(f"Rule {quoted(name)} has the unknown key {quoted(key)}: the keys are {', '.join(KEYS)}.")
         if key in LISTS and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
             raise Refused(f'rule {quoted(name)}: {key} must be a list of texts, such as {key} = ["…"].')
         if key in WORDS and not isinstance(value, str):
-            raise Refused(f"rule {quoted(name)}: {key} must be a text in quotes.")
+            raise Refused(f"Rule {quoted(name)}: {key} must be a text in quotes.")
     given: dict[str, Any] = {key: tuple(table[key]) for key in LISTS if key in table}
     given.update((key, table[key]) for key in WORDS if key in table)
     return RuleText(name=name, **given)

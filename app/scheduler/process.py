@@ -49,6 +49,7 @@ def run(app: Flask) -> int:
     log.info("scheduler_started", process=str(heartbeat.id))
     while not stop.wait(1.0):
         pass
+    log.info("scheduler_stopping")
     if not drain(app, scheduler, heartbeat):
         # The interpreter would join the threads of the pool, for ever if need be: end without it.
         atexit._run_exitfuncs()

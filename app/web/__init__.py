@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from flask import Flask
 
-from app.web import front
+from app.config import settings
+from app.extensions import csrf, login
+from app.web import (
+    assets,
+    errors,
+    evidence,
+    front,
+    headers,
+    inbox,
+    register,
+    rules,
+    session,
+    settings_pages,
+    today,
+    words,
+)
+from app.web.access import refuse_unmarked_routes
+from app.web.cookies import Cookies
+from app.web.navigation import pages_for, unread_count
+
+SIGNED_IN_FOR = dt.timedelta(hours=12)  # ASVS 7.3.2: then a person signs in again, whatever they did meanwhile.
+LARGEST_REQUEST = 25_000_000  # Bytes; a register of 20 MB and its form fit in.
 
 
-def register(app: Flask) -> None:
-    app.register_blueprint(front.pages)
+def serve(app: Flask) -> None:
+    """Everything of the web: sessions, CSRF, headers, errors, filters, pages."""
+    with app.app_context():
+        chosen = settings()
+    app.config.update(
+        MAX_CONTENT_LENGTH=LARGEST_REQUEST,
+        PERMANENT_SESSION_LIFETIME=SIGNED_IN_FOR,
+        SESSION_COOKIE_NAME="onus",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=chosen.env == "production",
+        WTF_CSRF_TIME_LIMIT=None,  # The session bounds it; an hour would swallow what somebody typed (H28).
+    )
+    app.session_interface = Cookies(chosen)
+    csrf.init_app(app)
+    login.init_app(app)
+    headers.register(app)
+    errors.register(app)
+    words.register(app)
+    app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, unread_count=unread_count)
+    for module in (assets, front, session, today, register, rules, inbox, evidence, settings_pages):
+        app.register_blueprint(module.pages)
+    refuse_unmarked_routes(app)

@@ -1,11 +1,11 @@
-"""The front page says what runs, and `/healthz` says it to machines. Neither shows anything of an organisation."""
+"""`/status` says to anybody whether the watch runs, `/healthz` says it to machines; nothing of an organisation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, make_response, render_template
+from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import DBAPIError
 
@@ -14,6 +14,7 @@ from app.config import settings
 from app.database import Unreachable, transaction
 from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_schedulers
 from app.version import VERSION
+from app.web.access import public
 
 pages = Blueprint("front", __name__)
 
@@ -44,15 +45,15 @@ def read_pulse() -> Pulse:
     return Pulse(VERSION, schedulers, age, list(problems_of_schedulers(schedulers, now, patience(settings()))))
 
 
-@pages.get("/")
+@pages.get("/status")
+@public
 def index() -> ResponseReturnValue:
     pulse = read_pulse()
-    response = make_response(render_template("front/index.html", pulse=pulse), 200 if pulse.is_healthy else 503)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return render_template("front/index.html", pulse=pulse), 200 if pulse.is_healthy else 503
 
 
 @pages.get("/healthz")
+@public
 def healthz() -> ResponseReturnValue:
     pulse = read_pulse()
     shown: dict[str, Any] = {
@@ -61,4 +62,4 @@ def healthz() -> ResponseReturnValue:
         "last_scan_age_seconds": pulse.last_scan_age,
         "version": pulse.version,
     }
-    return shown, 200 if pulse.is_healthy else 503, {"Cache-Control": "no-store"}
+    return shown, 200 if pulse.is_healthy else 503

@@ -199,6 +199,28 @@ def test_the_due_date_that_is_open_is_meant_before_those_that_are_closed(permits
     assert permits.answer(OFFICER) == ("25.03. 30d", True)
 
 
+def test_of_several_due_dates_that_are_all_closed_one_must_be_named(permits: Told) -> None:
+    def close_all(act: Act) -> None:
+        for due_on in (march(20), march(25)):
+            due = obligations.find_obligation(act, register.find_subject(act, "P-1"), due_on)
+            obligations.close(act, due.id, "met")
+
+    permits.do(another_deadline)
+    permits.tell()
+    permits.do(close_all)
+    with pytest.raises(Refused, match="name one with --due-on: 2027-03-20, 2027-03-25"):
+        permits.answer(OFFICER)
+
+
+def test_what_was_cancelled_on_its_way_to_staff_is_not_theirs_to_answer(told: Told) -> None:
+    told.do(lambda act: factories.rule(act, "For staff", to=("role:staff",), channels=("email",)))
+    told.tell()
+    told.do(lambda act: people.set_email_alerts(act, people.find_member(act, STAFF).id, False))
+    told.tell()
+    with pytest.raises(Refused, match="was not sent to bruno"):
+        told.answer(STAFF)
+
+
 def test_staff_answer_what_was_sent_to_them(told: Told) -> None:
     told.do(lambda act: factories.rule(act, "For staff", to=("role:staff",)))
     told.tell()

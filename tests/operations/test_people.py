@@ -266,8 +266,8 @@ def test_periods_of_one_person_that_overlap_are_one(
 
 
 def test_apart_they_are_two_and_several_people_may_hold_a_post(act: Act, holding: dict[str, int]) -> None:
-    people.assign_post(act, **holding, until_on=march(4))
-    assert people.assign_post(act, **holding, from_on=march(10))
+    people.assign_post(act, **holding, from_on=march(10))
+    assert people.assign_post(act, **holding, until_on=march(4))
     holding["member_id"] = factories.member(act, STAFF, "staff")
     assert people.assign_post(act, **holding)
     assert periods(act) == [(march(1), march(4)), (march(10), None), (march(1), None)]

@@ -92,6 +92,17 @@ def test_of_two_entries_moved_to_where_one_reference_fits_exactly_one_moves(real
     assert at_once(real_app, moves) == [False, True]
 
 
+def test_an_entry_that_is_snoozed_by_many_at_once_is_snoozed_once(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        factories.subject(act, "P-1")
+
+    def snooze(act: Act) -> bool:
+        return register.snooze(act, register.find_subject(act, "P-1"), march(10), "waiting")
+
+    assert at_once(real_app, [unless_refused(acme, snooze)] * 6) == [False] * 5 + [True]
+
+
 def test_a_member_who_is_added_by_two_at_once_is_there_once(real_app: Flask) -> None:
     acme = factories.acme()
     adding = unless_refused(acme, lambda act: people.add_member(act, OFFICER, "officer") > 0)

@@ -229,6 +229,7 @@ def test_a_draft_that_starts_next_tells_nothing_of_what_has_crossed(
     act: Act, start: str, standings: list[tuple[str, str, str]]
 ) -> None:
     draft = factories.subject(act, "P-1", march(20), status="draft")
+    factories.subject(act, "P-2", march(20))  # Watched already, so it is news.
     factories.member(act)
     factories.rule(act, thresholds=("30d", "7d"))
     assert register.release(act, draft, start)

@@ -28,6 +28,7 @@ import psycopg
 import pytest
 from flask import Flask
 
+from app.ledger.planning import KEY
 from app.operations import people
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
@@ -46,7 +47,7 @@ def until(fact: Callable[[], Fact], what: str = "it", within: float = WITHIN) ->
     deadline = time.monotonic() + within
     while not (found := fact()):
         assert time.monotonic() < deadline, f"{what} did not come true in {within:.0f} s"
-        time.sleep(0.03)
+        time.sleep(0.05)
     return found
 
 
@@ -244,6 +245,13 @@ class Database:
 
     def waiting(self, kind: str) -> int:
         return self.locks(kind, granted=False)
+
+    @contextlib.contextmanager
+    def judging(self, acme: Acme) -> Iterator[None]:
+        """Hold the lock under which an organisation is scanned and aligned, as if another judge were at work."""
+        with self.other_session() as judge:
+            judge.execute("select pg_advisory_xact_lock(%s, %s)", (KEY, acme.org))
+            yield
 
     @contextlib.contextmanager
     def other_session(self) -> Iterator[psycopg.Connection[Any]]:

@@ -14,7 +14,6 @@ import psycopg
 import pytest
 from flask import Flask
 
-from app.ledger.scan import ONE_JUDGE
 from app.operations import people
 from tests import factories
 from tests.factories import NOW, Acme
@@ -97,8 +96,7 @@ def test_p1_eight_scans_at_once_claim_ten_thousand_obligations_once(
     assert 6_500 < crossed < 7_500  # Of the 10,000: those due until 30 May.
     assert len(keys) > 15_000
 
-    with database.other_session() as barrier:
-        barrier.execute("select pg_advisory_lock(%s, %s)", (ONE_JUDGE, acme.org))
+    with database.judging(acme):
         scans = [onus.start("scan", "--json", ONUS_CLOCK=CLOCK) for _ in range(AT_ONCE)]
         until(lambda: database.waiting("advisory") == AT_ONCE, "all scans at the start")
     done = reports(scans)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import signal
-import time
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from flask import Flask
 
 from app.domain.calendars import today
 from app.ledger.queue import changed
-from app.ledger.scan import ONE_JUDGE
 from app.operations import people
 from app.trail.act import Act
 from tests import factories
@@ -33,7 +31,7 @@ from tests.scheduler.conftest import (
 
 pytestmark = pytest.mark.real_commits
 
-FAST = {"ONUS_SCAN_EVERY": "0.3", "ONUS_DELIVER_EVERY": "0.2"}
+FAST = {"ONUS_SCAN_EVERY": "0.5", "ONUS_DELIVER_EVERY": "0.5"}
 SCANNING = FAST | {"ONUS_DELIVER_EVERY": "3600"}
 H01 = dt.datetime(2027, 3, 2, 11, tzinfo=dt.UTC)
 MADRID = "Europe/Madrid"
@@ -90,7 +88,7 @@ def test_h01_of_two_schedulers_and_two_web_servers_only_the_schedulers_scan_and_
         people.add_member(act, "dana@acme.example", "officer")
         factories.subject(act, "P-1", dt.date(2027, 4, 1), at="New York")
         factories.rule(act, thresholds=("30d",), channels=("email", "in_app"))
-    env = {**FAST, "ONUS_CLOCK": iso(H01)}
+    env = {"ONUS_SCAN_EVERY": "0.3", "ONUS_DELIVER_EVERY": "0.2", "ONUS_CLOCK": iso(H01)}
     schedulers = [onus.start("scheduler", **env) for _ in range(2)]
     port, other_port = free_port(), free_port()
     web = onus.start("web", "--workers", "4", "--port", str(port), **env)
@@ -134,12 +132,11 @@ def test_a_stop_lets_the_tick_end_that_runs(
 ) -> None:
     """The scan waits for a lock when the stop comes, gets it then, and commits whole."""
     acme = organisation()
-    with database.other_session() as judge:
-        judge.execute("select pg_advisory_xact_lock(%s, %s)", (ONE_JUDGE, acme.org))
+    with database.judging(acme):
         scheduler = onus.start("scheduler", **SCANNING)
         until(lambda: database.waiting("advisory") >= 1, "the scan at the lock")
         scheduler.process.send_signal(number)
-        time.sleep(0.3)  # The stop is on its way; nothing shows it from outside.
+        until(lambda: scheduler.logged("scheduler_stopping"), "the stop")
         assert not scheduler.gone()
         assert claims(database, acme) == []
     ended = scheduler.ended(ALL_STOPPED_WITHIN)
@@ -196,9 +193,9 @@ def test_h06_a_site_without_a_usable_zone_stops_only_itself(real_app: Flask, onu
     ((org, (error,)),) = errors
     assert (org, error["org"], error["site"]) == (acme.org, "acme", "Olympus")
     assert "Mars/Olympus" in error["message"]
-    # The ticks come on time, at most three times as late as they should.
+    # The ticks come on time: at least one within three times its interval, on however busy a machine.
     starts = [dt.datetime.fromisoformat(entry["timestamp"]) for entry in scheduler.logged("scanned")]
-    assert min((b - a).total_seconds() for a, b in itertools.pairwise(starts)) < 0.9
+    assert min((b - a).total_seconds() for a, b in itertools.pairwise(starts)) < 1.5
     assert {entry["errors"] for entry in scheduler.logged("scanned")} == {1}
     # The watch is broken for that site, for a person; the process is healthy.
     status = onus("status", "--json", **FAST)
@@ -210,7 +207,7 @@ def test_h06_a_site_without_a_usable_zone_stops_only_itself(real_app: Flask, onu
 
     database.rows("update site set timezone = %s where name = 'Olympus'", MADRID)
     until(lambda: claims(database, acme) == ["P-1", "X-1"], "the claim of the mended site")
-    assert scheduler.logged("scanned")[-1]["errors"] == 0
+    until(lambda: scheduler.logged("scanned")[-1]["errors"] == 0, "a scan without errors")
     assert (scheduler.stopped().code, web.stopped().code) == (0, 0)
 
 
@@ -245,9 +242,26 @@ def test_h06_a_failing_organisation_does_not_stop_the_others(real_app: Flask, on
     assert scheduler.stopped().code == 0
 
 
-def refuse(database: Database, table: str, acme: Acme) -> None:
-    """From now on the database takes no new row of this organisation in that table."""
-    database.rows(f"alter table {table} add constraint {table}_refused check (org_id <> {acme.org}) not valid")
+def refuse(database: Database, table: str, acme: Acme, what: str = "true") -> None:
+    """From now on the database takes no new row of this organisation in that table, if this holds for the row."""
+    database.rows(
+        f"alter table {table} add constraint {table}_refused check (not (org_id = {acme.org} and {what})) not valid"
+    )
+
+
+def test_h06_a_failing_delivery_does_not_stop_the_others(real_app: Flask, onus: Onus, database: Database) -> None:
+    failing, other = organisation("failing"), organisation("other")
+    refuse(database, "delivery", failing, "state = 'delivered'")
+    scheduler = onus.start("scheduler", **FAST)
+    until(lambda: delivered(database, other) == ["P-1"], "the delivery of the other")
+    until(lambda: claims(database, failing) == ["P-1"], "the claim of the failing one")
+    by_hand = onus("deliver", "--json")
+    assert (by_hand.code, [error["org"] for error in by_hand.json["errors"]]) == (1, ["failing"])
+    assert delivered(database, failing) == []
+    database.rows("alter table delivery drop constraint delivery_refused")
+    until(lambda: delivered(database, failing) == ["P-1"], "the delivery of the mended one")
+    assert delivered(database, other) == ["P-1"]
+    assert scheduler.stopped().code == 0
 
 
 def test_the_watch_says_how_old_the_last_scan_is_and_that_the_loop_has_stopped(
@@ -288,37 +302,43 @@ def shift(database: Database, column: str, by: str) -> None:
     database.rows(f"update scheduler_process set {column} = {column} - interval '{by}'")
 
 
-@pytest.mark.parametrize("scanned_before", [True, False], ids=["after a scan", "in its first scan"])
 def test_a_scan_that_hangs_is_a_broken_watch_although_the_process_beats(
-    real_app: Flask, onus: Onus, database: Database, scanned_before: bool
+    real_app: Flask, onus: Onus, database: Database
 ) -> None:
     acme = organisation()
-    with database.other_session() as judge:
-        lock = "select pg_advisory_xact_lock(%s, %s)", (ONE_JUDGE, acme.org)
-        if not scanned_before:
-            judge.execute(*lock)
+    scheduler = onus.start("scheduler", **SCANNING)
+    until(lambda: heart(database, "least(scanned_at, delivered_at)", scheduler), "both ticks")
+    with database.judging(acme):
+        until(lambda: database.waiting("advisory") == 1, "the scan at the lock")
+        assert_not_scanning(onus, database, "scanned_at")
+    assert scheduler.stopped().code == 0
+
+
+def test_a_scheduler_that_hangs_in_its_first_scan_is_a_broken_watch(
+    real_app: Flask, onus: Onus, database: Database
+) -> None:
+    acme = organisation()
+    with database.judging(acme):
         scheduler = onus.start("scheduler", **SCANNING)
-        if scanned_before:
-            until(lambda: heart(database, "least(scanned_at, delivered_at)", scheduler), "both ticks")
-            judge.execute(*lock)
-        until(lambda: database.waiting("advisory") >= 1, "the scan at the lock")
-        until(lambda: heart(database, "heartbeat_at is not null", scheduler), "the heartbeat")
-        # Two scan intervals, and a minute at least, may pass without a scan; now more have passed.
-        shift(database, "scanned_at" if scanned_before else "started_at", "5 minutes")
-        status = onus("status", "--json", **FAST)
-    assert status.json["schedulers"][0]["alive"] is True
-    problems = [problem for problem in status.json["problems"] if problem.startswith("the scheduler is running, but")]
-    assert len(problems) == 1, status.json
-    assert status.code == 1
-    scheduler.stopped()
+        until(lambda: database.waiting("advisory") == 2, "scan and delivery at the lock")
+        assert_not_scanning(onus, database, "started_at")
+    assert scheduler.stopped().code == 0
+
+
+def assert_not_scanning(onus: Onus, database: Database, since: str) -> None:
+    """Two scan intervals, and a minute at least, may pass without a scan. Five minutes have, and a person hears so."""
+    shift(database, since, "5 minutes")
+    status = onus("status", "--json", **FAST)
+    assert (status.code, status.json["schedulers"][0]["alive"]) == (1, True)
+    found = [problem for problem in status.json["problems"] if problem.startswith("the scheduler is running, but")]
+    assert len(found) == 1, status.json["problems"]
 
 
 def test_cut_connections_do_not_end_the_loop(real_app: Flask, onus: Onus, database: Database) -> None:
     acme = organisation()
     scheduler = onus.start("scheduler", **FAST)
     until(lambda: delivered(database, acme) == ["P-1"], "the first delivery")
-    with database.other_session() as judge:  # Some of them are cut while they wait in the middle of a transaction.
-        judge.execute("select pg_advisory_xact_lock(%s, %s)", (ONE_JUDGE, acme.org))
+    with database.judging(acme):  # Some of them are cut while they wait in the middle of a transaction.
         until(lambda: database.waiting("advisory") >= 2, "scan and delivery at the lock")
         assert cut(database) >= 2
     add(acme, "P-2")
@@ -355,7 +375,7 @@ def test_the_heartbeat_shows_the_fault_of_a_tick_as_long_as_it_fails(
     until(lambda: heart(database, "fault", scheduler) == faults, "the faults in the heartbeat")
     status = onus("status", "--json", **FAST)
     assert status.code == 1
-    assert [problem.partition(" reports: ")[2] for problem in status.json["problems"]] == [faults]
+    assert [problem.partition(" reports: ")[2] for problem in status.json["problems"]] == [faults], status.json
     database.rows("grant select on organisation to onus_scheduler")
     add(acme, "P-2")
     until(lambda: delivered(database, acme) == ["P-1", "P-2"], "the next delivery")

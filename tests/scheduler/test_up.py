@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from app.logins import RUN_TIME
 from tests.conftest import DSN, named, url_of
 from tests.scheduler.conftest import (
     ALL_STOPPED_WITHIN,
@@ -67,9 +68,9 @@ def onus(lasting: Path) -> Iterator[Onus]:
         yield onus
 
 
-def up(onus: Onus, port: int) -> Running:
+def up(onus: Onus, port: int, **env: str) -> Running:
     """`onus up`, as soon as it is healthy."""
-    started = onus.start("up", "--port", str(port))
+    started = onus.start("up", "--port", str(port), **env)
     until(lambda: started.gone() or fetch(port, "/healthz"), "an answer", START_WITHIN)
     assert not started.gone(), started.err
     until(lambda: health(port)[0] == 200, "a healthy answer")
@@ -125,8 +126,12 @@ def test_up_takes_over_after_kill_9_with_the_data_that_was_there(onus: Onus) -> 
     assert_stops(onus, again, signal.SIGINT)
 
 
-def test_up_ends_with_1_when_its_scheduler_is_killed(onus: Onus) -> None:
-    started = up(onus, free_port())
+def test_up_outlives_its_server_and_ends_with_1_when_its_scheduler_is_killed(onus: Onus) -> None:
+    port = free_port()
+    started = up(onus, port, ONUS_SCAN_EVERY="0.5")
+    os.kill(int((onus.home / "postgres" / "postmaster.pid").read_bytes().split()[0]), signal.SIGKILL)
+    started.until_ticks(2, beyond=len(started.logged("scanned")))
+    until(lambda: health(port)[0] == 200, "a healthy answer")
     os.kill(child(onus, " -m app scheduler"), signal.SIGKILL)
     ended = started.ended(ALL_STOPPED_WITHIN)
     assert ended.code == 1
@@ -184,18 +189,16 @@ def test_a_database_that_cannot_be_reached_is_told_in_one_line(folder: Path) -> 
 
 
 @pytest.fixture
-def empty() -> Iterator[Onus]:
+def empty(worker: str, tmp_path: Path) -> Iterator[Onus]:
     """The commands on a database without a table, whose logins and roles are there."""
-    name, folder = sql.Identifier(named("empty")), Path(tempfile.mkdtemp(prefix="onus-test-"))
+    name = sql.Identifier(named(f"empty_{worker}"))
     drop = sql.SQL("drop database if exists {} with (force)").format(name)
     with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
         connection.execute(drop)
         connection.execute(sql.SQL("create database {}").format(name))
-        url = url_of("empty", "onus_run")
-        with commands(folder / "home", ONUS_DATABASE_URL=url) as onus:
+        with commands(tmp_path / "home", ONUS_DATABASE_URL=url_of(f"empty_{worker}", RUN_TIME)) as onus:
             yield onus
         connection.execute(drop)
-    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(

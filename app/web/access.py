@@ -1,0 +1,121 @@
+"""Who may see a page: every route is marked public, signed-in, or with its roles; an unmarked one stops the start.
+
+A view of an organisation gets a Visit with an open transaction, its only one. Whoever is no member of the organisation
+gets the same 404 as for one that does not exist; a member without the role gets 403, and the trail says so (H38).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, cast
+
+from flask import Flask, abort, request
+from flask.typing import ResponseReturnValue
+from flask_login import UserMixin, current_user, login_required
+
+from app import clock
+from app.config import settings
+from app.database import WEB, act_for, transaction
+from app.domain.acts import Role
+from app.domain.calendars import today
+from app.domain.errors import UnusableZone
+from app.extensions import login
+from app.queries.visitors import Person, Place, find_login, find_person, find_place
+from app.trail.act import Act, member_actor
+
+P = ParamSpec("P")
+View = Callable[..., ResponseReturnValue]
+
+MANAGERS = (Role.admin, Role.officer)
+READERS = (Role.admin, Role.officer, Role.inspector)
+EVERYBODY = tuple(Role)
+
+
+class Principal(UserMixin):  # type: ignore[misc]  # Flask-Login carries no types.
+    """The account that is signed in, and nothing that could be stale: roles are looked up in each organisation."""
+
+    def __init__(self, account_id: int, name: str) -> None:
+        self.id = account_id
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of one member to one organisation."""
+
+    act: Act
+    place: Place
+    person: Person
+
+    @property
+    def is_manager(self) -> bool:
+        return self.person.role in MANAGERS
+
+    @property
+    def is_admin(self) -> bool:
+        return self.person.role == Role.admin
+
+
+@login.user_loader  # type: ignore[untyped-decorator]  # The same.
+def load_principal(account_id: str) -> Principal | None:
+    with transaction() as session:
+        found = find_login(session, account_id=int(account_id)) if account_id.isdecimal() else None
+    return Principal(found.account_id, found.name) if found else None
+
+
+def public(view: View) -> View:
+    """Anybody may see it, signed in or not."""
+    view.access = "public"  # type: ignore[attr-defined]
+    return view
+
+
+def signed_in(view: View) -> View:
+    """Whoever is signed in may see it; it shows nothing of an organisation by itself."""
+    guarded = cast(View, login_required(view))
+    guarded.access = "signed in"  # type: ignore[attr-defined]
+    return guarded
+
+
+def for_roles(*roles: Role) -> Callable[[View], View]:
+    """Only members with one of these roles; the view gets a Visit in place of `slug`."""
+
+    def mark(view: View) -> View:
+        @functools.wraps(view)
+        def entered(slug: str, **values: Any) -> ResponseReturnValue:
+            with transaction(None, WEB) as session:
+                visit = enter(session, slug)
+                if visit is not None and visit.person.role in roles:
+                    return view(visit, **values)
+                if visit is not None:
+                    visit.act.record("access_refused", path=request.path, method=request.method)
+            return abort(404 if visit is None else 403)
+
+        guarded = cast(View, login_required(entered))
+        guarded.access = roles  # type: ignore[attr-defined]
+        return guarded
+
+    return mark
+
+
+def enter(session: Any, slug: str) -> Visit | None:
+    """Let the transaction act for the organisation of the address, if the person is a present member of it."""
+    now = clock.now(session, settings())
+    place = find_place(session, slug)
+    if place is None:
+        return None
+    act_for(session, place.org)
+    try:
+        day = today(now, place.timezone)
+    except UnusableZone:
+        day = now.date()
+    person = find_person(session, place.org, current_user.id, day)
+    return Visit(Act(session, place.org, now, member_actor(person.member_id)), place, person) if person else None
+
+
+def refuse_unmarked_routes(app: Flask) -> None:
+    """A route that names nobody does not start."""
+    unmarked = [name for name, view in app.view_functions.items() if not hasattr(view, "access")]
+    if unmarked:
+        raise RuntimeError(f"these routes do not say who may see them: {', '.join(sorted(unmarked))}")

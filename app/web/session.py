@@ -1,0 +1,125 @@
+"""Signing in and out, and where a person goes from there."""
+
+from __future__ import annotations
+
+import datetime as dt
+from urllib.parse import urlsplit
+
+from flask import Blueprint, current_app, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user, login_user, logout_user
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import RequestRedirect
+
+from app import clock
+from app.config import settings
+from app.database import act_for, transaction
+from app.domain.acts import Role
+from app.operations.passwords import matches
+from app.queries.visitors import Place, find_login, find_person, places
+from app.trail.act import Act, member_actor
+from app.web.access import Principal, public, signed_in
+
+pages = Blueprint("session", __name__)
+
+WRONG = "This e-mail address and this password do not belong together. Check both; a password knows capital letters."
+
+
+@pages.get("/login")
+@public
+def sign_in() -> ResponseReturnValue:
+    if current_user.is_authenticated:
+        return redirect(safe_next())
+    return render_template("session/sign_in.html", next=request.args.get("next", ""), email="", error=None)
+
+
+@pages.post("/login")
+@public
+def signed() -> ResponseReturnValue:
+    email, password = request.form.get("email", "").strip(), request.form.get("password", "")
+    with transaction() as session:
+        found = find_login(session, email=email) if email else None
+    # The password of nobody is checked, too, so that the time taken does not tell whether the address is known.
+    if not matches(found.password_hash if found else None, password) or found is None:
+        return render_template("session/sign_in.html", next=request.form.get("next", ""), email=email, error=WRONG), 422
+    login_user(Principal(found.account_id, found.name))
+    record_sign_in(found.account_id)
+    return redirect(safe_next(), 303)
+
+
+@pages.post("/logout")
+@signed_in
+def sign_out() -> ResponseReturnValue:
+    logout_user()
+    return redirect(url_for("session.sign_in"), 303)
+
+
+@pages.get("/")
+@signed_in
+def home() -> ResponseReturnValue:
+    """The one organisation of the person, or a list to choose from."""
+    mine = memberships(current_user.id)
+    if len(mine) == 1:
+        place, role = mine[0]
+        return redirect(url_for(start_of(role), slug=place.slug))
+    return render_template(
+        "session/choose.html", mine=[(place, url_for(start_of(role), slug=place.slug)) for place, role in mine]
+    )
+
+
+def start_of(role: Role) -> str:
+    """The first page of a role: what needs a person, what is in one's inbox, or the evidence."""
+    if role == Role.staff:
+        return "inbox.index"
+    return "evidence.index" if role == Role.inspector else "today.index"
+
+
+def memberships(account_id: int) -> list[tuple[Place, Role]]:
+    """Asked of each organisation by itself, since none may look into another (P8)."""
+    with transaction() as session:
+        everywhere, now = places(session), clock.now(session, settings())
+    found = [(place, role_in(place, account_id, now)) for place in everywhere]
+    return [(place, role) for place, role in found if role is not None]
+
+
+def role_in(place: Place, account_id: int, now: dt.datetime) -> Role | None:
+    with transaction(place.org) as session:
+        person = find_person(session, place.org, account_id, now.date())
+    return person.role if person else None
+
+
+def record_sign_in(account_id: int) -> None:
+    with transaction() as session:
+        everywhere = places(session)
+    for place in everywhere:
+        with transaction() as session:
+            now = clock.now(session, settings())
+            act_for(session, place.org)
+            person = find_person(session, place.org, account_id, now.date())
+            if person:
+                Act(session, place.org, now, member_actor(person.member_id)).record("signed_in")
+
+
+def safe_next() -> str:
+    """The page that was asked for, if it is one of ours; else the front page (H39).
+
+    Only a plain path that a known page answers to, with its query: whatever a browser could read as another host, or
+    Werkzeug would repair, is not that.
+    """
+    wanted = request.values.get("next", "")
+    home_page = url_for("session.home")
+    if (
+        not wanted.startswith("/")
+        or wanted.startswith("//")
+        or any(c in wanted for c in "\\\t\r\n\0")
+        or not wanted.isprintable()
+    ):
+        return home_page
+    parts = urlsplit(wanted)
+    if parts.scheme or parts.netloc or parts.path in ("/login", "/logout"):
+        return home_page
+    try:
+        current_app.url_map.bind(request.host).match(parts.path, method="GET")
+    except (HTTPException, RequestRedirect):
+        return home_page
+    return wanted

@@ -1,0 +1,81 @@
+"""Signing in and out; where `next` may lead (H39); what a session that is over looks like (H26)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+
+from tests.people import INSPECTOR, OFFICER, STAFF
+from tests.web.conftest import PASSWORD, Browser
+
+SignIn = Callable[[str], Browser]
+
+
+@pytest.mark.parametrize(
+    ("email", "start"), [(OFFICER, "/o/acme/"), (STAFF, "/o/acme/inbox"), (INSPECTOR, "/o/acme/evidence")]
+)
+def test_each_role_has_its_first_page(browser: SignIn, email: str, start: str) -> None:
+    person = browser(email)
+    assert person.get("/").location == start
+    assert person.get(start).status_code == 200
+
+
+def test_a_wrong_password_keeps_what_was_typed_and_says_so(app: Flask, browser: SignIn) -> None:
+    stranger = Browser(app.test_client())
+    stranger.get("/login")
+    refused = stranger.post("/login", email=OFFICER, password="wrong")
+    assert refused.status_code == 422
+    assert f'value="{OFFICER}"' in refused.text
+    assert 'aria-invalid="true"' in refused.text
+    assert 'value="wrong"' not in refused.text
+
+
+NEXT = ["https://evil.example/", "//evil.example", "////evil.example", "/%09/evil.example", "/%5Cevil.example",
+        "%20//evil.example", "https:evil.example", "javascript:alert(1)", "/%0A/evil.example", "/login", "/nowhere"]  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", NEXT)
+def test_h39_next_leads_nowhere_else(app: Flask, browser: SignIn, wanted: str) -> None:
+    stranger = Browser(app.test_client())
+    shown = stranger.get(f"/login?next={wanted}")
+    given = shown.text.split('name="next" value="')[1].split('"')[0].replace("&#34;", '"').replace("&amp;", "&")
+    answer = stranger.post("/login", email=OFFICER, password=PASSWORD, next=given)
+    assert (answer.status_code, answer.location) == (303, "/")
+
+
+def test_h39_next_leads_to_a_page_of_ours(app: Flask, browser: SignIn) -> None:
+    stranger = Browser(app.test_client())
+    stranger.get("/login")
+    answer = stranger.post("/login", email=OFFICER, password=PASSWORD, next="/o/acme/register?page=2")
+    assert answer.location == "/o/acme/register?page=2"
+
+
+def test_h26_a_session_that_is_over_sends_htmx_to_the_login_page(app: Flask, browser: SignIn) -> None:
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://localhost/o/acme/register?site=3"}
+    answer = app.test_client().get("/o/acme/register?after=9", headers=headers)
+    assert answer.status_code == 204
+    assert answer.headers["HX-Redirect"] == "/login?next=" + quote("/o/acme/register?site=3", safe="/")
+    assert "Location" not in answer.headers
+    assert "password" not in answer.text
+    foreign = app.test_client().get("/o/acme/register", headers=headers | {"HX-Current-URL": "https://evil.example/x"})
+    assert foreign.headers["HX-Redirect"] == "/login?next=/"
+    plain = app.test_client().get("/o/acme/register?site=3")
+    assert plain.status_code == 302
+    assert plain.location == "/login?next=/o/acme/register%3Fsite%3D3"
+
+
+def test_signing_out_ends_the_session(browser: SignIn) -> None:
+    person = browser(OFFICER)
+    assert person.post("/logout").location == "/login"
+    assert person.get("/o/acme/").status_code == 302
+
+
+def test_a_form_without_the_token_is_refused(browser: SignIn) -> None:
+    person = browser(OFFICER)
+    person.token = ""
+    answer = person.post("/logout")
+    assert answer.status_code == 400
+    assert person.get("/o/acme/").status_code == 200

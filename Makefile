@@ -4,9 +4,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: setup test lint types run long lock clean
+.PHONY: setup browser test lint types run long lock clean
 
 setup: .venv/made
+	@$(MAKE) --no-print-directory browser || echo "make: no browser, so the browser tests cannot run: install chromium" >&2
 
 .venv/made: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is needed: install it, or name it with PYTHON=…" >&2; exit 1; }
@@ -15,7 +16,15 @@ setup: .venv/made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-test: setup lint types
+# The browser tests take the chromium of the PATH; Debian's is installed where that is possible, else Playwright's own.
+browser: .venv/made
+	@command -v chromium >/dev/null \
+		|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+			&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+		|| $(BIN)/playwright install chromium \
+		|| { echo "make: install chromium (Debian: apt-get install chromium), then try again" >&2; exit 1; }
+
+test: setup browser lint types
 	$(BIN)/python -m pytest -n 2
 
 lint: setup
@@ -26,7 +35,7 @@ types: setup
 	$(BIN)/mypy
 
 run: setup
-	$(BIN)/onus up
+	$(BIN)/onus up --demo
 
 # Many more random lives than `make test` has time for.
 long: setup

@@ -10,6 +10,7 @@ import click
 from app import create_app
 from app.config import Settings
 from app.database import WEB, transaction
+from app.demo import Logins, fill
 from app.embedded import EmbeddedPostgres
 from app.extensions import db
 from app.preflight import refuse_unsound
@@ -30,8 +31,9 @@ def add_to(main: click.Group) -> None:
 
 
 @click.command("up")
+@click.option("--demo", is_flag=True, help="Fill an empty database with a made-up organisation, and print its logins.")
 @port_option
-def up(port: int) -> None:
+def up(demo: bool, port: int) -> None:
     """Start everything on 127.0.0.1: the database if none is configured, migrations, web and scheduler."""
     settings = Settings.from_env()
     refuse_taken_port(port)
@@ -43,6 +45,8 @@ def up(port: int) -> None:
             upgrade()
             with transaction(None, WEB) as session:
                 refuse_unsound(session)
+            if demo:
+                announce_demo(fill())
         onus = [sys.executable, "-m", "app"]
         commands = {"web": [*onus, "web", "--port", str(port)], "scheduler": [*onus, "scheduler"]}
         announce = f"Onus runs on http://{HOST}:{port} (data in {settings.home}). Ctrl-C stops it."
@@ -51,6 +55,15 @@ def up(port: int) -> None:
         if server:
             server.release()
     sys.exit(code)
+
+
+def announce_demo(logins: Logins | None) -> None:
+    if logins is None:
+        click.echo("The database has an organisation of its own: no demo was added.")
+        return
+    click.echo(f"The demo's people all have the password {logins.password}")
+    for address, role in logins.people:
+        click.echo(f"  {address}  ({role})")
 
 
 @click.command("web")

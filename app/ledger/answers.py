@@ -77,6 +77,21 @@ def acknowledge_once(
     return True
 
 
+OPENED = """
+update delivery set seen_at = :now
+where org_id = :org and claim_id = :claim and recipient_id = :member and channel = 'in_app' and state = 'delivered'
+  and seen_at is null
+returning id"""
+
+
+def mark_opened(act: Act, *, claim_id: int, member_id: int) -> bool:
+    """Record that the member has opened what was delivered to them in the app. Once; it is no answer."""
+    opened = act.run(OPENED, {"claim": claim_id, "member": member_id}).scalars().all()
+    for delivery in opened:
+        act.record("opened", claim_id=claim_id, delivery_id=delivery, member=member_id)
+    return bool(opened)
+
+
 def take_back(act: Act, *, claim_id: int, member_id: int) -> bool:
     """Take the member's standing answer back; both stay on record. False if there is none."""
     act.session.flush()

@@ -9,11 +9,11 @@ import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Select, exists, or_, select
+from sqlalchemy import Select, or_, select
 
 from app.domain import thresholds
 from app.domain.acts import Answer, Role
-from app.domain.delivery import TOLD, Standing, State
+from app.domain.delivery import Standing, State
 from app.domain.errors import Refused
 from app.domain.folding import fold_name
 from app.ledger import answers as ledger
@@ -21,6 +21,9 @@ from app.models import Acknowledgement, AlertRule, Delivery, Member, Notificatio
 from app.operations import typed
 from app.operations.people import may_see, site_today
 from app.trail.act import Act
+
+# What was told stands open for ever; what was withdrawn or superseded was told to nobody.
+STANDS = NotificationLedger.standing == Standing.open
 
 BY_RIGHT = (Role.admin, Role.officer)  # They may answer any alert within their sites.
 
@@ -51,13 +54,57 @@ def acknowledge(
     today = site_today(act, subject.site_id)
     _check_present(act, member, subject, today)
     _check_days(said, until_on, done_on, today)
-    claims = act.session.scalars(_claims(act, subject, due_on, rule, threshold).where(_in_force())).all()
+    claims = act.session.scalars(_claims(act, subject, due_on, rule, threshold).where(STANDS)).all()
     claim = _sharpest(act, member, _of_one_due_date(act, subject, claims))
     _check_concerned(act, member, subject, claim, today)
     changed = ledger.acknowledge_once(
         act, claim_id=claim.id, member_id=member.id, answer=said, until_on=until_on, done_on=done_on, note=noted
     )
     return Answered(changed, claim.id)
+
+
+def acknowledge_claim(
+    act: Act, member_id: int, claim_id: int, answer: str, *, until_on: dt.date | None = None, note: str = ""
+) -> Answered:
+    """Answer this one alert, as its page does. Raises Refused where they may not; LookupError for an unknown one."""
+    member, claim, subject = _of_claim(act, member_id, claim_id)
+    said, noted = typed.code(Answer, answer, "an answer"), typed.note(note)
+    today = site_today(act, subject.site_id)
+    _check_present(act, member, subject, today)
+    _check_days(said, until_on, None, today)
+    _check_concerned(act, member, subject, claim, today)
+    ledger.mark_opened(act, claim_id=claim.id, member_id=member.id)
+    changed = ledger.acknowledge_once(
+        act, claim_id=claim.id, member_id=member.id, answer=said, until_on=until_on, note=noted
+    )
+    return Answered(changed, claim.id)
+
+
+def take_back_claim(act: Act, member_id: int, claim_id: int) -> Answered:
+    """Take back the member's standing answer to this alert; where none stands, nothing changes."""
+    member, claim, subject = _of_claim(act, member_id, claim_id)
+    _check_present(act, member, subject, site_today(act, subject.site_id))
+    return Answered(ledger.take_back(act, claim_id=claim.id, member_id=member.id), claim.id)
+
+
+def open_claim(act: Act, member_id: int, claim_id: int) -> bool:
+    """Record that the member has opened an alert that was delivered to them in the app; once."""
+    return ledger.mark_opened(act, claim_id=claim_id, member_id=member_id)
+
+
+def _of_claim(act: Act, member_id: int, claim_id: int) -> tuple[Member, NotificationLedger, Subject]:
+    of_org = NotificationLedger.org_id == act.org
+    claim = act.session.scalars(
+        select(NotificationLedger).where(of_org, NotificationLedger.id == claim_id, STANDS)
+    )
+    found = claim.one_or_none()
+    if found is None:
+        raise LookupError(claim_id)
+    member = act.session.scalars(select(Member).where(Member.org_id == act.org, Member.id == member_id)).one()
+    subject = act.session.scalars(
+        select(Subject).where(Subject.org_id == act.org, Subject.id == found.subject_id)
+    ).one()
+    return member, found, subject
 
 
 def take_back(
@@ -74,7 +121,7 @@ def take_back(
     claims = _claims(act, subject, due_on, rule, threshold)
     answered = act.session.scalars(_answered_last_first(act, member, claims)).all()
     if not answered:
-        told = act.session.scalars(claims.where(_in_force())).all()
+        told = act.session.scalars(claims.where(STANDS)).all()
         return Answered(False, _sharpest(act, member, _of_one_due_date(act, subject, told)).id)
     claim = _of_one_due_date(act, subject, answered)[0]
     return Answered(ledger.take_back(act, claim_id=claim.id, member_id=member.id), claim.id)
@@ -102,16 +149,6 @@ def _claims(
         named = select(AlertRule.id).where(AlertRule.org_id == act.org, AlertRule.name == fold_name(rule))
         query = query.where(NotificationLedger.rule_id.in_(named))
     return query
-
-
-def _in_force() -> ColumnElement[bool]:
-    """Open, or told: what was withdrawn or superseded before it was told was never anybody's to answer."""
-    told = exists().where(
-        Delivery.org_id == NotificationLedger.org_id,
-        Delivery.claim_id == NotificationLedger.id,
-        Delivery.state.in_(TOLD),
-    )
-    return or_(NotificationLedger.standing == Standing.open, told)
 
 
 def _of_one_due_date(act: Act, subject: Subject, claims: Sequence[NotificationLedger]) -> list[NotificationLedger]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
-from flask import Flask
+from flask import Flask, g
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
@@ -23,6 +23,12 @@ HASH = hashed(PASSWORD)
 HTMX = {"HX-Request": "true"}
 
 
+def forget_request() -> None:
+    """The test's own application context would lend its `g`, with the person and the token, to the next request."""
+    for name in list(g):
+        g.pop(name)
+
+
 @dataclass
 class Browser:
     """A client that sends the token of the page that it saw last, as a browser does."""
@@ -32,12 +38,14 @@ class Browser:
     extra: dict[str, str] = field(default_factory=dict)
 
     def get(self, address: str, **headers: str) -> TestResponse:
+        forget_request()
         return self._seen(
             self.client.get(address, headers=self.extra | {k.replace("_", "-"): v for k, v in headers.items()})
         )
 
     def post(self, address: str, htmx: bool = False, **form: object) -> TestResponse:
         headers = self.extra | (HTMX if htmx else {})
+        forget_request()
         return self._seen(self.client.post(address, data={"csrf_token": self.token, **form}, headers=headers))
 
     def _seen(self, response: TestResponse) -> TestResponse:

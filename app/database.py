@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
@@ -46,6 +46,10 @@ _acting: contextvars.ContextVar[Acting] = contextvars.ContextVar("acting", defau
 
 class Unreachable(Exception):
     """The database cannot be used; the message says why and what to do."""
+
+
+# What a lost connection looks like, wherever it is noticed.
+LOST: tuple[type[Exception], ...] = (Unreachable, OperationalError, InterfaceError)
 
 
 def engine_options(settings: Settings) -> dict[str, Any]:

@@ -88,8 +88,8 @@ class EmbeddedPostgres:
 
     def __init__(self, home: Path) -> None:
         self.home = Path(os.path.realpath(home))
-        self.data = self.home / "postgres"
-        self.sockets = self.data
+        self.base = self.home / "postgres"  # the data folder
+        self.sockets = self.base
         self.programs = programs()
         self._account: dict[str, Any] = {}  # keywords of subprocess: as whom the server runs when we are root
         self._threads = threading.RLock()
@@ -205,16 +205,16 @@ class EmbeddedPostgres:
                 folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
 
     def _is_made(self) -> bool:
-        return self.data.exists() and any(self.data.iterdir())
+        return self.base.exists() and any(self.base.iterdir())
 
     def _choose_account(self) -> dict[str, Any]:
         """PostgreSQL refuses root: as root it runs as the owner of the data, or of the home, else as nobody."""
         if os.geteuid() != 0:
             return {}
         made = self._is_made()
-        seen = (self.data if made else self.home).stat()
+        seen = (self.base if made else self.home).stat()
         if made and seen.st_uid == 0:
-            raise Unusable(f"{self.data} belongs to root, as whom PostgreSQL refuses to run: chown it")
+            raise Unusable(f"{self.base} belongs to root, as whom PostgreSQL refuses to run: chown it")
         known = seen.st_uid != 0 and (made or _name(seen.st_uid))  # initdb refuses an account without a name
         user, group = (seen.st_uid, seen.st_gid) if known else _nobody()
         account: dict[str, Any] = {"user": user, "group": group, "extra_groups": []}
@@ -238,25 +238,25 @@ class EmbeddedPostgres:
         done = self._run("initdb", "-D", new, *INITDB, pass_fds=[gate])
         if done.returncode:
             raise Unusable(f"initdb in {new} failed: {_gist(done.stderr)}; or set ONUS_DATABASE_URL")
-        new.rename(self.data)
+        new.rename(self.base)
 
     def _refuse_other_version(self) -> None:
-        version = self.data / "PG_VERSION"
+        version = self.base / "PG_VERSION"
         if not version.exists():
-            raise Unusable(f"{self.data} is not the whole data of a PostgreSQL: move it away, or put back all of it")
+            raise Unusable(f"{self.base} is not the whole data of a PostgreSQL: move it away, or put back all of it")
         made = version.read_text().strip()
         here = self._run("postgres", "-V").stdout.split()[2].split(".")[0]
         if made != here:
             raise Unusable(
-                f"{self.data} was made by PostgreSQL {made}, this Onus brings {here}: write it out with the pg_dump of "
+                f"{self.base} was made by PostgreSQL {made}, this Onus brings {here}: write it out with the pg_dump of "
                 f"PostgreSQL {made}, move the folder away, start Onus, and read it in again"
             )
 
     def _choose_sockets(self) -> Path:
         """The data folder, or a private one below /tmp where that name is too long or holds what libpq cannot take."""
-        name = os.fsencode(self.data / f".s.PGSQL.{PORT}.lock")
-        if len(name) <= LONGEST_SOCKET and "," not in str(self.data) and str(self.data).isprintable():
-            return self.data
+        name = os.fsencode(self.base / f".s.PGSQL.{PORT}.lock")
+        if len(name) <= LONGEST_SOCKET and "," not in str(self.base) and str(self.base).isprintable():
+            return self.base
         owner = self._account.get("user", os.geteuid())
         path = Path("/tmp") / f"onus-{owner}-{hashlib.sha256(name).hexdigest()[:12]}"  # noqa: S108 (checked below)
         with contextlib.suppress(FileExistsError):
@@ -290,12 +290,12 @@ class EmbeddedPostgres:
             if self._answers():
                 return
             if time.monotonic() > deadline:
-                raise Unusable(f"the PostgreSQL of {self.data} does not answer: try again, and see {self.data}/log")
+                raise Unusable(f"the PostgreSQL of {self.base} does not answer: try again, and see {self.base}/log")
             time.sleep(0.05)
         try:
             if (other := self._postmaster()) is not None:
-                raise Unusable(f"a PostgreSQL that is not of Onus, process {other}, runs on {self.data}: stop it first")
-            for stale in (self.data / "postmaster.pid", self.sockets / f".s.PGSQL.{PORT}.lock"):
+                raise Unusable(f"a PostgreSQL that is not of Onus, process {other}, runs on {self.base}: stop it first")
+            for stale in (self.base / "postmaster.pid", self.sockets / f".s.PGSQL.{PORT}.lock"):
                 stale.unlink(missing_ok=True)
             server = self._launch(alive)
         finally:
@@ -304,7 +304,7 @@ class EmbeddedPostgres:
             if server.poll() is not None:
                 raise Unusable(f"PostgreSQL did not start (exit {server.poll()}): {self._last_words()}")
             if time.monotonic() > deadline:
-                raise Unusable(f"PostgreSQL needs more than {START_WITHIN:.0f} s: try again, and see {self.data}/log")
+                raise Unusable(f"PostgreSQL needs more than {START_WITHIN:.0f} s: try again, and see {self.base}/log")
             time.sleep(0.02)
 
     def _launch(self, alive: int) -> subprocess.Popen[bytes]:
@@ -312,7 +312,7 @@ class EmbeddedPostgres:
         settings = SETTINGS | _sparing() | {"unix_socket_directories": quoted}
         with self._opened("log", os.O_TRUNC) as said:
             server = subprocess.Popen(  # noqa: S603 (the wheel's own program)
-                [self.programs / "postgres", "-D", self.data, *(f"--{name}={settings[name]}" for name in settings)],
+                [self.programs / "postgres", "-D", self.base, *(f"--{name}={settings[name]}" for name in settings)],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -329,7 +329,7 @@ class EmbeddedPostgres:
         """Why the server ended, and the log that says it: its first output, or what its log collector took over."""
         log = self.home / "postgres.log"
         if "redirecting log output" in log.read_text(errors="replace"):
-            log = max((self.data / "log").glob("*.log"), key=lambda one: one.stat().st_mtime, default=log)
+            log = max((self.base / "log").glob("*.log"), key=lambda one: one.stat().st_mtime, default=log)
         return f"{_gist(re.split('.*starting PostgreSQL.*', log.read_text(errors='replace'))[-1])}; see {log}"
 
     def _stop(self, deadline: float) -> None:
@@ -346,11 +346,11 @@ class EmbeddedPostgres:
     def _postmaster(self) -> int | None:
         """The server's process. The number in its file may be a stranger's by now, which its command line tells."""
         with contextlib.suppress(OSError, ValueError, IndexError):
-            pid = int((self.data / "postmaster.pid").read_bytes().split()[0])
+            pid = int((self.base / "postmaster.pid").read_bytes().split()[0])
             if not Path("/proc/self/cmdline").exists():
                 os.kill(pid, 0)
                 return pid
-            if b"\0-D\0" + os.fsencode(self.data) + b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"\0-D\0" + os.fsencode(self.base) + b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 return pid
         return None
 

@@ -28,7 +28,7 @@ values (:id, :host, :pid, :version, :now, :now)"""
 BEAT = """
 update scheduler_process
 set heartbeat_at = :now, scanned_at = case when :scanned then :now else scanned_at end,
-    delivered_at = case when :delivered then :now else delivered_at end,
+    delivered_at = case when :told then :now else delivered_at end,
     stopped_at = coalesce(stopped_at, case when :stopped then :now end), fault = :fault
 where id = :id"""
 
@@ -43,9 +43,9 @@ class Heartbeat:
             facts = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "version": VERSION}
             session.execute(text(BORN), facts | {"now": self._now(session)})
 
-    def beat(self, *, scanned: bool = False, delivered: bool = False, stopped: bool = False) -> None:
+    def beat(self, *, scanned: bool = False, told: bool = False, stopped: bool = False) -> None:
         with transaction(None, SCHEDULER) as session:
-            facts = {"scanned": scanned, "delivered": delivered, "stopped": stopped}
+            facts = {"scanned": scanned, "told": told, "stopped": stopped}
             fault = "; ".join(sorted(self.faults.values())) or None
             session.execute(text(BEAT), facts | {"id": self.id, "now": self._now(session), "fault": fault})
 

@@ -104,7 +104,7 @@ def scan_once(heartbeat: Heartbeat) -> None:
 def deliver_once(heartbeat: Heartbeat) -> None:
     done, errors = deliver_tick()
     heartbeat.faults.pop(deliver_once.__name__, None)
-    heartbeat.beat(delivered=True)
+    heartbeat.beat(told=True)
     if done.delivered or done.cancelled or errors:
         log.info("delivered", **vars(done), errors=len(errors))
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.real_commits  # servers of its own: nothing of the lane
 ROOT = os.geteuid() == 0
 NOBODY = pwd.getpwnam("nobody")
 SERVER = {"user": NOBODY.pw_uid, "group": NOBODY.pw_gid} if ROOT else {}  # as whom the server runs
-WITHIN = 20.0  # seconds; only a failing test waits so long
+WITHIN = 60.0  # seconds; only a failing test waits so long
 
 # A process that uses the server until its input ends. It loads the module alone, and becomes an ordinary user only
 # then, so that this account needs to reach neither interpreter nor packages.
@@ -309,7 +309,7 @@ def test_long_and_odd_paths(spoilt: Path, name: str) -> None:
     assert value(server.acquire_dsn(), "select 7") == 7
     server.release()
     assert not living(odd)
-    if server.sockets == server.data:
+    if server.sockets == server.base:
         assert name == "odd'\"name"
         return
     server.sockets.chmod(0o755)  # as if somebody had made it before
@@ -369,7 +369,7 @@ def test_neither_a_hung_server_nor_a_fork_holds_up_the_release(home: Path) -> No
     hung, began = postmaster(home), time.monotonic()
     os.kill(hung, signal.SIGSTOP)
     server.release(within=1.5)
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - began < 5
     with (home / "postgres.use").open() as use:
         fcntl.flock(use, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is free
     os.kill(fork, signal.SIGKILL)

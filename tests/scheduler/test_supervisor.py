@@ -25,7 +25,7 @@ from app.supervisor import PortTaken, refuse_taken_port
 
 pytestmark = pytest.mark.real_commits  # nothing of the lane's database is used
 
-WITHIN = 20.0  # seconds; only a failing test waits so long
+WITHIN = 60.0  # seconds; only a failing test waits so long
 ALL_STOPPED_WITHIN = 10.0  # seconds, the promise of `onus up`, the database included
 
 # What `onus up` does, in short: acquire, run together, release.

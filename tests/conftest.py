@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import flask_migrate
 import flask_sqlalchemy.session
 import psycopg
 import pytest
@@ -20,7 +21,6 @@ from app.config import Settings
 from app.embedded import EmbeddedPostgres
 from app.extensions import db
 from app.logins import RUN_TIME, make_embedded_login
-from app.schema import upgrade
 from app.trail.act import Act
 from tests import factories
 from tests.factories import Acme
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         drop_databases(connection, lambda run: not Path(f"/proc/{run}").exists())
         connection.execute(sql.SQL("create database {}").format(sql.Identifier(named("template"))))
     with create_app(settings_of("template")).app_context():
-        upgrade()
+        flask_migrate.upgrade()
         db.engine.dispose()
     with psycopg.connect(os.environ[DSN]) as connection:
         make_embedded_login(connection)

@@ -9,6 +9,7 @@ import sys
 
 import click
 from flask.cli import AppGroup, ScriptInfo
+from sqlalchemy.exc import DBAPIError
 
 from app import create_app
 from app.cli import acts, checks, database, imports, people, process, rules, watch
@@ -19,6 +20,8 @@ from app.domain.errors import Refused
 from app.embedded import Unusable
 from app.preflight import Unsound
 from app.supervisor import PortTaken
+
+NO_TABLES = ("42P01", "22023")  # No such table; no such role, which the first migration makes.
 
 
 class Commands(AppGroup):
@@ -32,6 +35,11 @@ class Commands(AppGroup):
             sys.exit(2)
         except (Unusable, Unreachable, Unsound, PortTaken, ClockFault) as failed:
             click.echo(f"onus: {failed}", err=True)
+            sys.exit(1)
+        except DBAPIError as fault:
+            if getattr(fault.orig, "sqlstate", None) not in NO_TABLES:
+                raise
+            click.echo("onus: the database has no tables yet: run `onus db upgrade`", err=True)
             sys.exit(1)
 
 

@@ -1,4 +1,7 @@
-"""Kinds by their names: found, or made and reported. A name that differs only in case or spacing is the same kind."""
+"""Kinds by their names: found, or made and reported; and what a person says of one.
+
+A name that differs only in case or spacing is the same kind.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_name
 from app.models import Kind
-from app.operations import typed
+from app.operations import names, typed
 from app.trail.act import Act
 
 NEW_KIND_WORDING = "expires"  # Most kinds lapse; a person rewords the others.
+WORDINGS = (NEW_KIND_WORDING, "falls_due")
+OF_ENTRIES_WITHOUT_ONE = "other"  # Each organisation has it, so it keeps its name.
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,11 @@ def known_kinds(act: Act) -> dict[str, int]:
     return {key_of(name): kind_id for name, kind_id in rows}
 
 
-def find_or_make(act: Act, names: Iterable[str]) -> KindsNamed:
+def find_or_make(act: Act, named: Iterable[str]) -> KindsNamed:
     """All kinds of the organisation, with those of these names that it did not have. Raises Refused for a bad name."""
     ids = known_kinds(act)
     made: list[str] = []
-    for name in names:
+    for name in named:
         key = key_of(name)
         if key and key not in ids:
             cleaned = clean_name(name, "The name of a kind")
@@ -62,3 +68,39 @@ def made_or_found(act: Act, name: str) -> tuple[int, bool]:
         return kind_id, True
     there = select(Kind.id).where(Kind.org_id == act.org, func.lower(Kind.name) == func.lower(name))
     return act.session.scalars(there).one(), False
+
+
+def add_kind(act: Act, name: str, wording: str, what_to_do: str) -> int:
+    """A new kind, as a person words it. Raises Refused if its name is taken."""
+    line = typed.one_line(name, "The name of the kind")
+    kind_id, is_new = made_or_found(act, line)
+    if not is_new:
+        raise Refused(f"The kind {quoted(line)} is there already: choose another name.")
+    change_kind(act, kind_id, line, wording, what_to_do)
+    return kind_id
+
+
+def change_kind(act: Act, kind_id: int, name: str, wording: str, what_to_do: str) -> bool:
+    """Make the kind say this. Rules and entries stay with it, whatever it is called."""
+    new = {
+        "name": typed.one_line(name, "The name of the kind"),
+        "wording": check_wording(wording),
+        "what_to_do": clean_text(what_to_do, "What to do", typed.LONGEST_NOTE),
+    }
+    query = select(Kind).where(Kind.org_id == act.org, Kind.id == kind_id).with_for_update()
+    kind = act.session.scalars(query.execution_options(populate_existing=True)).one()
+    old = {part: getattr(kind, part) for part in new if getattr(kind, part) != new[part]}
+    if not old:
+        return False
+    if key_of(kind.name) == OF_ENTRIES_WITHOUT_ONE and key_of(new["name"]) != OF_ENTRIES_WITHOUT_ONE:
+        raise Refused(f"The kind {quoted(kind.name)} keeps its name: entries that name no kind belong to it.")
+    names.give(act, kind, new["name"], "kind")
+    kind.wording, kind.what_to_do = new["wording"], new["what_to_do"]
+    act.record("kind_changed", kind_id=kind_id, old=old, new={part: new[part] for part in old})
+    return True
+
+
+def check_wording(wording: str) -> str:
+    if wording not in WORDINGS:
+        raise Refused(f"{quoted(wording)} is not a wording: choose one of {', '.join(WORDINGS)}.")
+    return wording

@@ -57,6 +57,15 @@ def open_obligation(act: Act, subject: Subject, due_on: dt.date) -> Obligation:
     return _opened(act, subject.id, due_on)
 
 
+def add_obligation(act: Act, subject: Subject, due_on: dt.date) -> Obligation:
+    """One more obligation of the subject. Refused on a day that it already has."""
+    typed.register_day(due_on, "The due date")
+    key = {"org_id": act.org, "subject_id": subject.id, "due_on": due_on}
+    if act.session.scalars(select(Obligation.id).filter_by(**key)).one_or_none() is not None:
+        raise Refused(f"{subject.reference} has a deadline on {due_on} already: choose another day.")
+    return _opened(act, subject.id, due_on)
+
+
 def _opened(act: Act, subject_id: int, due_on: dt.date, after: int | None = None) -> Obligation:
     """`after` is the obligation whose completion opens this one."""
     key = {"org_id": act.org, "subject_id": subject_id, "due_on": due_on}

@@ -16,11 +16,11 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.domain import calendars
-from app.domain.acts import Role
+from app.domain.acts import Role, Status
 from app.domain.errors import Refused, quoted
 from app.domain.folding import fold_address, fold_name
 from app.ledger.queue import changed
-from app.models import Account, Member, MemberSite, Organisation, Post, Site, SitePost
+from app.models import Account, Member, MemberSite, Organisation, Post, Site, SitePost, Subject
 from app.operations import kinds, typed
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -76,17 +76,17 @@ def add_organisation(session: Session, now: dt.datetime, actor: str, slug: str, 
     return org
 
 
-def furnish(act: Act, name: str, timezone: str) -> int:
+def furnish(act: Act, name: str, timezone: str, country: str | None = None, region: str | None = None) -> int:
     """What a new organisation begins with: one site with its name and zone, and the kind `other`. Returns the site."""
     act.record("organisation_created", organisation_id=act.org, timezone=timezone)
-    site_id = add_site(act, name, timezone)
+    site_id = add_site(act, name, timezone, country, region)
     kinds.find_or_make(act, [OTHER])
     return site_id
 
 
 def add_site(act: Act, name: str, timezone: str, country: str | None = None, region: str | None = None) -> int:
     calendars.check_zone(timezone)
-    place = _place(country, region)
+    place = place_of(country, region)
     line = typed.one_line(name, "The name of the site")
     adding = insert(Site).values(org_id=act.org, name=line, timezone=timezone, **place).on_conflict_do_nothing()
     site_id: int | None = act.session.scalar(adding.returning(Site.id))
@@ -97,7 +97,7 @@ def add_site(act: Act, name: str, timezone: str, country: str | None = None, reg
     return site_id
 
 
-def _place(country: str | None, region: str | None) -> dict[str, Any]:
+def place_of(country: str | None, region: str | None) -> dict[str, Any]:
     """Country and region, whose public holidays count at the site."""
     if not country:
         if region:
@@ -134,6 +134,17 @@ def archive_site(act: Act, site_id: int) -> bool:
     return True
 
 
+def archive_unwatched_site(act: Act, site_id: int) -> bool:
+    """Archive a site at which nothing is watched. Raises Refused, with how many entries would go off the watch."""
+    _locked_site(act, site_id)
+    there = (Subject.org_id == act.org, Subject.site_id == site_id, Subject.status == Status.watched)
+    watched = act.session.scalars(select(func.count()).select_from(Subject).where(*there)).one()
+    if watched:
+        are = "entry is" if watched == 1 else "entries are"
+        raise Refused(f"{watched} {are} watched at this site: move or archive them first.")
+    return archive_site(act, site_id)
+
+
 def site_today(act: Act, site_id: int) -> dt.date:
     """The date at the site. Raises UnusableZone, never falls back to UTC."""
     zone = act.session.scalars(select(Site.timezone).where(Site.org_id == act.org, Site.id == site_id)).one()
@@ -157,7 +168,7 @@ def add_member(
     adding = adding.values(valid_until=valid_until).on_conflict_do_nothing()
     member_id: int | None = act.session.scalar(adding.returning(Member.id))
     if member_id is None:
-        raise Refused(f"{address} is a member already: `onus member enable` lets a disabled one back in.")
+        raise Refused(f"{address} is a member already: enable them if they are disabled.")
     changed(act)
     if valid_until is not None:
         changed(act, wake_on=valid_until + calendars.DAY)
@@ -177,11 +188,28 @@ def _joined_account(act: Act, address: str, name: str, password_hash: str | None
 
 
 def disable_member(act: Act, member_id: int) -> bool:
+    """Let the member in no more. Raises Refused for the last administrator."""
+    keep_an_admin(act, member_id)
     return _set_active(act, member_id, False, "member_disabled")
 
 
 def enable_member(act: Act, member_id: int) -> bool:
     return _set_active(act, member_id, True, "member_enabled")
+
+
+def keep_an_admin(act: Act, leaving: int) -> None:
+    """Raise Refused if nobody but this member administers the organisation. Two who leave at once take turns."""
+    today = act.now.date()
+    admins = select(Member.id, Member.name).where(
+        Member.org_id == act.org,
+        Member.role == Role.admin,
+        Member.is_active,
+        Member.left_on.is_(None) | (Member.left_on > today),
+        Member.valid_until.is_(None) | (Member.valid_until >= today),
+    )
+    present = dict(act.session.execute(admins.order_by(Member.id).with_for_update()).all())
+    if set(present) == {leaving}:
+        raise Refused(f"{present[leaving]} is the only administrator: make somebody else one first.")
 
 
 def _set_active(act: Act, member_id: int, active: bool, event: str) -> bool:
@@ -211,7 +239,7 @@ def limit_member(act: Act, member_id: int, site_ids: Collection[int]) -> bool:
 def check_may_see(act: Act, member: Member, site: Site) -> None:
     """Raise Refused if the member is limited to other sites."""
     if not may_see(act, member.id, site.id):
-        raise Refused(f"{member.name} may not see site {site.name}: widen `onus member limit`, or name another.")
+        raise Refused(f"{member.name} may not see site {site.name}: widen their sites, or name another.")
 
 
 def may_see(act: Act, member_id: int, site_id: int) -> bool:
@@ -272,6 +300,22 @@ def assign_post(
     if old == (new := [iso(held.from_on), iso(held.until_on)]):
         return False
     _wake(act, today, held)
+    act.record("post_assigned", post_id=post_id, member_id=member_id, site_id=site_id, old=old, new=new)
+    return True
+
+
+def end_post(act: Act, post_id: int, member_id: int, site_id: int, from_on: dt.date, until_on: dt.date) -> bool:
+    """Let the holding that began on `from_on` end with this day. Raises Refused for a day before it began."""
+    key = {"org_id": act.org, "site_id": site_id, "post_id": post_id, "member_id": member_id, "from_on": from_on}
+    held = act.session.scalars(select(SitePost).filter_by(**key).with_for_update()).one()
+    if until_on < from_on:
+        raise Refused(f"The last day {until_on} is before the first day {from_on}: correct it.")
+    old = [iso(from_on), iso(held.until_on)]
+    if held.until_on == until_on:
+        return False
+    held.until_on = until_on
+    _wake(act, site_today(act, site_id), held)
+    new = [iso(from_on), iso(until_on)]
     act.record("post_assigned", post_id=post_id, member_id=member_id, site_id=site_id, old=old, new=new)
     return True
 

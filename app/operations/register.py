@@ -47,6 +47,11 @@ def find_subject(act: Act, reference: str, site: str | None = None) -> Subject:
     return found[0]
 
 
+def get_subject(act: Act, subject_id: int) -> Subject:
+    """The entry of this id, which the caller knows to be there."""
+    return act.session.scalars(select(Subject).where(Subject.org_id == act.org, Subject.id == subject_id)).one()
+
+
 @dataclass(frozen=True)
 class Entry:
     """What is known of a new entry; a title that is missing is the reference."""
@@ -119,6 +124,38 @@ def retitle(act: Act, subject: Subject, title: str) -> bool:
     subject.title = new
     changed(act, subject_id=subject.id)
     act.record("subject_retitled", subject_id=subject.id, old=old, new=new)
+    return True
+
+
+def amend(
+    act: Act,
+    subject: Subject,
+    *,
+    kind_id: int,
+    recurrence: str | None,
+    recurrence_basis: str | None,
+    legal_basis: str,
+    notes: str,
+) -> bool:
+    """Make the entry say this. Only what differs is written, and stands in the trail with its old and new value."""
+    if recurrence_basis is not None and recurrence_basis not in BASES:
+        raise Refused(f"{quoted(recurrence_basis)} is no basis of a recurrence: write one of {', '.join(BASES)}.")
+    said = {
+        "kind_id": kind_id,
+        "recurrence": recurrence and recurrences.parse(recurrence).text,
+        "recurrence_basis": recurrence_basis,
+        "legal_basis": clean_text(legal_basis, "The legal basis", typed.LONGEST_NOTE),
+        "notes": typed.note(notes),
+    }
+    _locked(act, subject)
+    new = {name: value for name, value in said.items() if value != getattr(subject, name)}
+    if not new:
+        return False
+    old = {name: getattr(subject, name) for name in new}
+    for name, value in new.items():
+        setattr(subject, name, value)
+    changed(act, subject_id=subject.id)
+    act.record("subject_changed", subject_id=subject.id, old=old, new=new)
     return True
 
 

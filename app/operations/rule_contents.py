@@ -36,6 +36,16 @@ from app.trail.act import Act
 
 STARTS = ("now", "next")
 
+
+class RefusedRule(Refused):
+    """A refusal that knows the part of the rule at fault (empty: the whole), and the bare reason, for a form."""
+
+    def __init__(self, rule: str, reason: str, part: str = "", bare: str | None = None) -> None:
+        super().__init__(f"Rule {quoted(rule)}: {reason}")
+        self.part = part
+        self.reason = bare or reason
+
+
 # Where each part of a meaning is kept: the table of its rows, and the column that holds it.
 PARTS: tuple[tuple[str, Any, str], ...] = (
     ("thresholds", RuleThreshold, "threshold"),
@@ -143,22 +153,26 @@ def resolve(words: Words, rule: RuleText, present: Collection[int]) -> tuple[Con
 
     Raises Refused, which names the rule and the word at fault.
     """
+    part = ""
     try:
         check_choices(rule)
         kinds = find_or_make(words.act, (cleaned(kind, "a kind") for kind in rule.kinds))
         sites = frozenset(words.site(site) for site in rule.sites)
+        part = "subjects"
+        subjects = frozenset(one for text in rule.subjects for one in words.references(text, sites, present))
+        part = ""
         content = Content(
             thresholds=distinct_thresholds(rule.thresholds),
             channels=frozenset(channel_of(channel) for channel in rule.channels),
             recipients=frozenset(words.recipient(to) for to in rule.to),
             kinds=frozenset(kinds.ids[key_of(kind)] for kind in rule.kinds),
             sites=sites,
-            subjects=frozenset(one for text in rule.subjects for one in words.references(text, sites, present)),
+            subjects=subjects,
             only_if=rule.only_if,
             fallback=None if rule.fallback is None else words.recipient(rule.fallback),
         )
     except Refused as refused:
-        raise Refused(f"Rule {quoted(rule.name)}: {refused}") from None
+        raise RefusedRule(rule.name, str(refused), part) from None
     return content, kinds.made
 
 

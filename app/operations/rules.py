@@ -18,6 +18,7 @@ from app.ledger import queue, start
 from app.models import AlertRule, Kind, Site
 from app.operations.rule_contents import (
     Content,
+    RefusedRule,
     RuleText,
     Words,
     clean_rule_name,
@@ -31,7 +32,7 @@ from app.operations.rule_contents import (
 )
 from app.trail.act import Act
 
-__all__ = ["AppliedRules", "RuleText", "apply", "export", "switch"]
+__all__ = ["AppliedRules", "RefusedRule", "RuleText", "apply", "export", "save", "switch"]
 
 # Two appliers of one organisation take turns, so that the second sees what the first has made.
 TAKE_TURNS = "select pg_advisory_xact_lock(hashtextextended('onus rules', :org))"
@@ -71,6 +72,26 @@ def apply(act: Act, rules: Sequence[RuleText]) -> AppliedRules:
         if text.name not in kept:
             create(words, kept, contents, text, applied)
     return applied
+
+
+def save(act: Act, text: RuleText, rule_id: int | None = None, version: int | None = None) -> int:
+    """Make one rule say this: a new one, or this one, whatever it was called. Returns its id; else Refused.
+
+    `version` is the one that the person has seen: what somebody else wrote meanwhile is not replaced unseen.
+    """
+    act.run(TAKE_TURNS)
+    name, kept = clean_rule_name(text.name), kept_rules(act)
+    present = next((rule for rule in kept.values() if rule.id == rule_id), None)
+    if rule_id is not None and present is None:
+        raise Refused("This rule is not there any more: make a new one.")
+    if present is not None and version not in (None, present.version):
+        meanwhile = "somebody has changed this rule since you opened it: compare, then save again to replace that."
+        raise RefusedRule(name, meanwhile, "version")
+    if name in kept and kept[name] is not present:
+        taken = f"there is a rule {quoted(name)} already: choose another name."
+        raise RefusedRule(name, taken, "name")
+    apply(act, [replace(text, name=name, was=present.name if present else None)])
+    return kept_rules(act)[name].id
 
 
 def export(act: Act) -> list[RuleText]:
@@ -183,7 +204,8 @@ def create(
     for twin in kept.values():
         if twin.is_active and contents[twin.id] == new:
             twins = f"it equals the active rule {quoted(twin.name)} in all but its name"
-            raise Refused(f'Rule {quoted(text.name)}: {twins}; to rename that one, write was = "{twin.name}".')
+            hint = f'{twins}; to rename that one, write was = "{twin.name}".'
+            raise RefusedRule(text.name, hint, bare=f"{twins}: change that one instead.")
     rule = AlertRule(org_id=act.org, name=text.name, channels=sorted(new.channels), is_active=True, version=1)
     act.session.add(rule)
     store(act, rule, None, new)

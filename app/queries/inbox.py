@@ -23,7 +23,8 @@ from app.models.wanted import REACH, WANTED
 
 MOST = 200  # Deadlines of one inbox; nobody reads more, and the register has them all.
 
-IN_THE_APP = "x.channel = 'in_app' and x.state = 'delivered'"
+ARRIVED = State.delivered
+IN_THE_APP = f"x.channel = 'in_app' and x.state = '{ARRIVED}'"
 
 SUBJECTS = f"""
 select distinct l.subject_id
@@ -57,12 +58,12 @@ where a.org_id = :org and a.taken_back_at is null and a.sent_back_at is null
   and l.subject_id = any (cast(:subjects as bigint[]))
 order by a.acknowledged_at"""
 
-ALSO_TOLD = """
+ALSO_TOLD = f"""
 select l.subject_id, l.due_on, array_agg(distinct m.name order by m.name) as names
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id
 join member m on m.org_id = :org and m.id = x.recipient_id
-where x.org_id = :org and x.state = 'delivered' and x.recipient_id <> :member
+where x.org_id = :org and x.state = '{ARRIVED}' and x.recipient_id <> :member
   and l.subject_id = any (cast(:subjects as bigint[]))
 group by l.subject_id, l.due_on"""
 

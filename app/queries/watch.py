@@ -96,9 +96,10 @@ def problems_of_schedulers(rows: Sequence[SchedulerWatch], now: dt.datetime, lat
     for row in alive:
         if row.fault:
             yield f"the scheduler on {row.host} (process {row.pid}) reports: {row.fault}"
-    scans = [row.scanned_at for row in alive if row.scanned_at is not None]
-    if scans and now - max(scans) > late:
-        yield f"the scheduler is running, but its last scan was at {max(scans):%Y-%m-%d %H:%M:%S} UTC"
+    # One that hangs in its first scan has none to show: it counts from its start.
+    seen = max((row.scanned_at or row.started_at for row in alive), default=now)
+    if now - seen > late:
+        yield f"the scheduler is running, but its last scan was at {seen:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, late: dt.timedelta) -> OrgWatch:
@@ -191,7 +192,12 @@ def of_state(org: int, state: State) -> ColumnElement[bool]:
 
 
 def undelivered(org: int, now: dt.datetime) -> Select[int]:
-    """Counts open claims that have not arrived within the grace period, or of which something can no longer arrive.
+    """Counts the claims of `is_undelivered`."""
+    return select(func.count()).select_from(NotificationLedger).where(is_undelivered(org, now))
+
+
+def is_undelivered(org: int, now: dt.datetime) -> ColumnElement[bool]:
+    """Open claims that have not arrived within the grace period, or of which something can no longer arrive.
 
     The period runs from the later of the claim and its first `not_before`. A delivery that was sent again is judged by
     the new one.
@@ -205,8 +211,4 @@ def undelivered(org: int, now: dt.datetime) -> Select[int]:
     # GREATEST ignores NULL: without a delivery the period runs from the claim.
     overdue = func.greatest(claim.claimed_at, first) + grace < now
     waiting = and_(claim.delivered_at.is_(None), or_(claim.reason == Reason.nobody_to_tell, overdue))
-    return (
-        select(func.count())
-        .select_from(claim)
-        .where(claim.org_id == org, claim.standing == Standing.open, or_(waiting, lost))
-    )
+    return and_(claim.org_id == org, claim.standing == Standing.open, or_(waiting, lost))

@@ -106,7 +106,7 @@ def deliver_once(heartbeat: Heartbeat) -> None:
     heartbeat.faults.pop(deliver_once.__name__, None)
     heartbeat.beat(told=True)
     if done.delivered or done.cancelled or errors:
-        log.info("delivered", **vars(done), errors=len(errors))
+        log.info("delivery_ticked", **vars(done), errors=len(errors))
 
 
 def beat_once(heartbeat: Heartbeat) -> None:

@@ -116,16 +116,27 @@ def test_what_was_read_stays_as_it_was_and_is_read_afresh_in_the_next_transactio
         assert session.query(Kind).one().what_to_do == "renew"
 
 
-def test_nothing_of_a_transaction_is_left_on_its_connection(database: str) -> None:
+@pytest.mark.parametrize("by_itself", [True, False])
+def test_nothing_of_a_transaction_is_left_on_its_connection(ours: Acme, by_itself: bool) -> None:
     facts = "select pg_backend_pid(), current_user, current_setting('onus.org', true), current_setting(%s)"
     limit = "idle_in_transaction_session_timeout"
-    with transaction(7, SCHEDULER) as session:
+    with transaction(ours.org if by_itself else None, SCHEDULER) as session:
+        if not by_itself:
+            act_for(session, ours.org)
         inside = session.connection().exec_driver_sql(facts, (limit,)).one()
-        assert inside[1:] == (SCHEDULER, "7", "1min")
+        assert inside[1:] == (SCHEDULER, str(ours.org), "1min")
     with contextlib.closing(db.engine.raw_connection()) as left:
         outside = left.driver_connection.execute(facts, (limit,)).fetchone()
     assert outside[:3] == (inside[0], RUN_TIME, "")
     assert outside[3] != "1min"
+
+
+def test_a_stray_read_outside_a_transaction_acts_for_nobody(ours: Acme) -> None:
+    with transaction(ours.org, SCHEDULER) as session:
+        assert kinds(session) == [(ours.org, "other")]
+    assert kinds(db.session()) == []
+    assert db.session().scalar(text("select current_user")) == WEB
+    db.session.remove()
 
 
 def test_two_organisations_take_turns_on_one_connection(ours: Acme, theirs: Acme) -> None:
@@ -187,11 +198,15 @@ def test_the_engine_of_migrations_takes_no_role(database: str) -> None:
 
 
 def test_a_deadlock_is_tried_again_by_the_one_that_lost(superuser: psycopg.Connection[Any], ours: Acme) -> None:
-    """Two threads take two rows, each the other way round; at their first try both hold one before they go on."""
-    app, barrier, tries = current_app._get_current_object(), threading.Barrier(2), list[str]()
+    """Two threads take two rows, each the other way round, and both hold one before they go on; one of them loses.
+
+    It lets the winner finish before it tries again, since at once it might lose once more.
+    """
+    app, barrier, won, tries = current_app._get_current_object(), threading.Barrier(2), threading.Event(), list[str]()
 
     def work(names: str) -> None:
         tries.append(names)
+        assert tries.count(names) == 1 or won.wait(WITHIN)
         with transaction(ours.org) as session:
             for name in names:
                 facts = {"by": names[0], "name": name}
@@ -202,6 +217,7 @@ def test_a_deadlock_is_tried_again_by_the_one_that_lost(superuser: psycopg.Conne
     def run(names: str) -> None:
         with app.app_context():
             tried_again(lambda: work(names))
+            won.set()
             db.session.remove()
 
     with ours.acting() as act:

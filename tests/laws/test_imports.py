@@ -37,8 +37,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "exports": GROUND | {"operations", "queries", "models", "domain", "trail"},
     "channels": GROUND - {"database", "extensions"} | {"domain"},  # may touch the network, never the database
     "scheduler": GROUND | PACKAGES - {"scheduler", "web", "cli"} | {"preflight"},
-    "web": GROUND | {"operations", "queries", "imports", "exports", "domain"} | {"preflight"},
-    "cli": GROUND | PACKAGES - {"cli"} | BY_HAND | {"app"},
+    "web": GROUND
+    | {"operations", "queries", "imports", "exports", "domain", "trail"}
+    | {"preflight"},  # trail: the Act
+    "demo": GROUND | PACKAGES - {"scheduler", "web", "cli"},  # lives through a story as a command and a tick do
+    "cli": GROUND | PACKAGES - {"cli"} | BY_HAND | {"app", "demo"},
     "config": frozenset(),
     "extensions": frozenset(),
     "clock": frozenset({"config"}),

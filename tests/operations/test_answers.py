@@ -240,10 +240,15 @@ def hold(act: Act, member_id: int) -> None:
     register.assign_holder(act, register.find_subject(act, "P-1"), member_id)
 
 
-def hold_post(act: Act, member_id: int) -> None:
+def hold_post(act: Act, member_id: int, first: dt.date = dt.date(2027, 2, 1), last: dt.date | None = None) -> None:
     post_id = people.add_post(act, "EHS")
-    people.assign_post(act, post_id, member_id, factories.site(act))
+    people.assign_post(act, post_id, member_id, factories.site(act), first, last)
     register.assign(act, register.find_subject(act, "P-1"), post_id=post_id)
+
+
+def hold_another_post(act: Act, member_id: int) -> None:
+    hold_post(act, member_id)
+    register.assign(act, register.find_subject(act, "P-1"), post_id=people.add_post(act, "HR"))
 
 
 @pytest.mark.parametrize("deed", [own, hold, hold_post])
@@ -252,16 +257,17 @@ def test_staff_answer_for_what_is_theirs(permits: Told, deed: Callable[[Act, int
     assert permits.answer(STAFF) == ("20.03. 30d", True)
 
 
-def test_a_post_that_is_over_answers_for_nothing(permits: Told) -> None:
-    def former(act: Act) -> None:
-        member_id = people.find_member(act, STAFF).id
-        hold_post(act, member_id)
-        post_id = people.find_post(act, "EHS").id
-        first, last = dt.date(2027, 1, 1), dt.date(2027, 2, 28)
-        people.assign_post(act, post_id, member_id, factories.site(act), first, dt.date(2027, 3, 1))
-        people.assign_post(act, post_id, member_id, factories.site(act), first, last)
-
-    permits.do(former)
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda act, who: hold_post(act, who, dt.date(2027, 1, 1), dt.date(2027, 2, 28)),
+        lambda act, who: hold_post(act, who, march(2)),
+        hold_another_post,
+    ],
+    ids=["over", "not yet begun", "another"],
+)
+def test_a_post_that_is_not_theirs_today_answers_for_nothing(permits: Told, deed: Callable[[Act, int], None]) -> None:
+    permits.do(lambda act: deed(act, people.find_member(act, STAFF).id))
     with pytest.raises(Refused, match="was not sent to bruno"):
         permits.answer(STAFF)
 

@@ -159,6 +159,20 @@ def test_an_act_reports_the_ids_and_what_became(permit: int, onus: Onus) -> None
     assert (closed["met_on"], closed["open_due_on"]) == ("2027-02-20", [])
 
 
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ([], "met"),
+        (["--met-on", "2027-02-20"], "met"),
+        (["--reason", "replaced"], "not_required"),
+        (["--reason", "entered_in_error"], "entered_in_error"),
+        (["--outcome", "failed"], "failed"),
+    ],
+)
+def test_the_outcome_that_goes_without_saying(permit: int, onus: Onus, words: list[str], outcome: str) -> None:
+    assert onus.json("obligation", "close", "P-1", *words)["outcome"] == outcome
+
+
 def test_closing_tells_the_next_due_date(acme: Acme, onus: Onus) -> None:
     row(acme, lambda act: factories.subject(act, "I-1", march(5), recurrence="1w"))
     assert onus.json("obligation", "close", "I-1", "--outcome", "met")["open_due_on"] == ["2027-03-12"]
@@ -230,7 +244,7 @@ def test_a_person_answers_an_alert_and_takes_it_back(permit: int, acme: Acme, on
         (["subject", "archive", "P-1"], "needs a reason for archiving"),
         (["subject", "archive", "P-1", "--reason", "gone", "--site", "Cork"], "no such site 'Cork'"),
         (["subject", "restore", "P-1", "--org", "umbrosa"], "no organisation 'umbrosa'"),
-        (["obligation", "close", "P-1"], "needs an outcome"),
+        (["obligation", "close", "P-1", "--outcome", "done"], "not an outcome"),
         (["obligation", "close", "P-1", "--outcome", "not_required"], "needs a reason for closing"),
         (["obligation", "close", "P-1", "--outcome", "met", "--due-on", "2027-03-21"], "no deadline on 2027-03-21"),
         (["obligation", "move", "P-1", "--to", "2027-04-01"], "needs a reason for moving"),

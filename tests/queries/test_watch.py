@@ -26,7 +26,7 @@ MINUTE, HOUR, DAY = dt.timedelta(minutes=1), dt.timedelta(hours=1), dt.timedelta
 def beating(act: Act, age: dt.timedelta, **given: Any) -> None:
     now = act.now - age
     process = SchedulerProcess(
-        id=uuid.uuid4(), host="alfa", pid=7, version="1", started_at=now - DAY, heartbeat_at=now, **given
+        id=uuid.uuid4(), host="alfa", pid=7, version="1", started_at=now, heartbeat_at=now, **given
     )
     act.session.add(process)
     act.session.flush()

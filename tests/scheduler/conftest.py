@@ -177,10 +177,11 @@ class Onus:
                 os.killpg(started.pid, signal.SIGCONT)
                 os.killpg(started.pid, signal.SIGTERM)
         deadline = time.monotonic() + ALL_STOPPED_WITHIN
+        for started in self._started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                started.process.wait(max(0.0, deadline - time.monotonic()))
         while self.living() and time.monotonic() < deadline:
-            for started in self._started:
-                started.process.poll()
-            time.sleep(0.03)
+            time.sleep(0.2)
         left = [(pid, command_of(pid)) for pid in self.living()]
         for pid, _ in left:
             with contextlib.suppress(ProcessLookupError):

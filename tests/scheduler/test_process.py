@@ -123,7 +123,7 @@ def test_the_web_application_knows_no_scheduler(onus: Onus) -> None:
     assert looked.code == 0, looked.err
     modules = looked.out.split()
     assert "app.web.front" in modules
-    assert [name for name in modules if name.startswith(("apscheduler", "app.scheduler", "app.ledger.scan"))] == []
+    assert [name for name in modules if name.startswith(("apscheduler", "app.scheduler"))] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -287,8 +287,8 @@ def test_the_watch_says_how_old_the_last_scan_is_and_that_the_loop_has_stopped(
     asked = onus("status", "--json", **FAST)
     assert (asked.code, asked.json["healthy"], asked.json["schedulers"][0]["alive"]) == (1, False, False)
     assert asked.json["problems"] == said["problems"]
-    front, page = until(lambda: fetch(port, "/"), "the front page")
-    assert front == 503
+    status, page = until(lambda: fetch(port, "/status"), "the page of the watch")
+    assert status == 503
     assert "no scheduler is running" in page
 
     scheduler.process.send_signal(signal.SIGCONT)
@@ -375,7 +375,8 @@ def test_the_heartbeat_shows_the_fault_of_a_tick_as_long_as_it_fails(
     until(lambda: heart(database, "fault", scheduler) == faults, "the faults in the heartbeat")
     status = onus("status", "--json", **FAST)
     assert status.code == 1
-    assert [problem.partition(" reports: ")[2] for problem in status.json["problems"]] == [faults], status.json
+    reported = [problem.partition(" reports: ")[2] for problem in status.json["problems"] if " reports: " in problem]
+    assert reported == [faults]  # Beside it, a scan that was at work when this began may have failed.
     database.rows("grant select on organisation to onus_scheduler")
     add(acme, "P-2")
     until(lambda: delivered(database, acme) == ["P-1", "P-2"], "the next delivery")

@@ -1,0 +1,58 @@
+"""Changing a member: name, role, and until when they are let in. The trail keeps people by id, never their names."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import select
+
+from app.domain import calendars
+from app.domain.acts import Role
+from app.ledger.queue import changed
+from app.models import Member
+from app.operations import people, typed
+from app.operations.typed import iso
+from app.trail.act import Act
+
+
+def change_member(act: Act, member_id: int, name: str, role: str, valid_until: dt.date | None) -> bool:
+    """Make the member so. Raises Refused where nobody would be left who administers the organisation for good."""
+    line, known = typed.one_line(name, "The name"), typed.code(Role, role, "a role")
+    if valid_until is not None:
+        typed.register_day(valid_until, "The last day")
+    if known != Role.admin or valid_until is not None:
+        people.keep_an_admin(act, member_id)
+    query = select(Member).where(Member.org_id == act.org, Member.id == member_id).with_for_update()
+    member = act.session.scalars(query.execution_options(populate_existing=True)).one()
+    done = [_rename(act, member, line), _give_role(act, member, known), _let_in_until(act, member, valid_until)]
+    return any(done)
+
+
+def _rename(act: Act, member: Member, name: str) -> bool:
+    if member.name == name:
+        return False
+    member.name = name
+    act.record("member_renamed", member_id=member.id)
+    return True
+
+
+def _give_role(act: Act, member: Member, role: Role) -> bool:
+    old = member.role
+    if old == role:
+        return False
+    member.role = role
+    changed(act)
+    act.record("member_role_changed", member_id=member.id, old=old, new=role)
+    return True
+
+
+def _let_in_until(act: Act, member: Member, last_day: dt.date | None) -> bool:
+    old = member.valid_until
+    if old == last_day:
+        return False
+    member.valid_until = last_day
+    changed(act)
+    if last_day is not None:
+        changed(act, wake_on=last_day + calendars.DAY)
+    act.record("member_access_changed", member_id=member.id, old=iso(old), new=iso(last_day))
+    return True

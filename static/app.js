@@ -11,11 +11,11 @@ const say = (id, words) => {
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
   const words = (answer.getResponseHeader("Content-Type") || "").startsWith("text/plain") ? answer.responseText : "";
-  say("failed", words || "This did not work. Nothing was changed; it is safe to try again.");
+  say("refused", words || "This did not work. Nothing was changed; it is safe to try again.");
 });
 
 document.addEventListener("htmx:sendError", () => {
-  say("failed", "Onus cannot be reached. Nothing was changed; try again when you are connected.");
+  say("refused", "Onus cannot be reached. Nothing was changed; try again when you are connected.");
 });
 
 document.addEventListener("htmx:afterRequest", (event) => {

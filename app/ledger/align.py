@@ -69,7 +69,7 @@ def align(act: Act) -> int:
     """
     judge_alone(act)
     days = read_site_days(act)
-    queued = read_queue(act, [day.today for day in days.days.values()])
+    queued = read_queue(act, days.days.values())
     subjects = queued.subjects | {row.subject_id for row in act.run(INCOMPLETE)}
     if not subjects and not queued.everything:
         return 0

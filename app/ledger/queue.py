@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from app.ledger.site_days import Day
 from app.models import ScanQueue
 from app.trail.act import Act
 
@@ -25,11 +26,14 @@ def changed(
     act.session.add(ScanQueue(org_id=act.org, subject_id=subject_id, rule_id=rule_id, wake_on=wake_on))
 
 
-# A wake date is a date of the subject's site. A row is looked at from the first site's date on, and kept until the last
-# site has reached it, so that it counts at the right moment everywhere; looking too early changes nothing.
+# A wake date is a date of the subject's site. A row counts whenever a site reaches it, once for each, and is kept until
+# the last one has; in between it is quiet, or all the world's midnights would make a day of full scans.
 DUE = """
-select n, subject_id, rule_id, wake_on is null or wake_on <= :last_today as is_over
-from scan_queue where org_id = :org and (wake_on is null or wake_on <= :first_today)
+select n, subject_id, is_over, is_over or exists (
+         select from unnest(cast(:afters as date[]), cast(:todays as date[])) as d (after, today)
+         where q.wake_on > d.after and q.wake_on <= d.today) as counts
+from (select n, subject_id, wake_on, wake_on is null or wake_on <= :last_today as is_over
+      from scan_queue where org_id = :org and (wake_on is null or wake_on <= :first_today)) q
 order by n"""
 
 DONE = "delete from scan_queue where org_id = :org and n = any (cast(:ns as bigint[]))"
@@ -44,13 +48,17 @@ class Queued:
     numbers: list[int]
 
 
-def read_queue(act: Act, todays: Collection[dt.date]) -> Queued:
-    """The rows that are due on these sites' dates. A rule's row means everything: rules change seldom."""
+def read_queue(act: Act, days: Collection[Day]) -> Queued:
+    """The rows that are due on these sites' days. A rule's row means everything: rules change seldom."""
+    todays = [day.today for day in days]
     ahead, behind = (max(todays), min(todays)) if todays else (act.now.date(), act.now.date())
-    rows = act.run(DUE, {"first_today": ahead, "last_today": behind}).all()
+    afters = [day.scanned_through for day in days]
+    facts = {"first_today": ahead, "last_today": behind, "afters": afters, "todays": todays}
+    rows = act.run(DUE, facts).all()
+    due = {row.subject_id for row in rows if row.counts}
     return Queued(
-        everything=any(row.subject_id is None for row in rows),
-        subjects={row.subject_id for row in rows if row.subject_id is not None},
+        everything=None in due,
+        subjects={subject for subject in due if subject is not None},
         numbers=[row.n for row in rows if row.is_over],
     )
 

@@ -18,6 +18,13 @@ from app.trail.act import Act
 # What the table of standings cancelled may come back by it; what went with a person or a channel comes back with them.
 BY_TABLE = "(" + ", ".join(f"'{reason}'" for reason in sorted(TABLE_REASONS)) + ")"
 
+# Of what is wanted, that of which a claim is open: all of it would be millions of rows, put aside for a few thousand.
+WANTED_AND_OPEN = f"""
+  select w.* from ({WANTED}) w
+  join notification_ledger l on l.org_id = :org and l.subject_id = w.subject_id and l.rule_id = w.rule_id
+                            and l.due_on = w.due_on and l.threshold = w.threshold
+  where l.standing = 'open' and {IN_SCOPE.format("l.subject_id")}"""
+
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
   select l.id, l.rule_id, l.subject_id, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id,
@@ -94,7 +101,7 @@ holder_of_post as materialized (
 )"""
 
 ROUTE = f"""
-with {REACH}, wanted as materialized ({WANTED}), live as materialized ({LIVE}), {AUDIENCE},
+with {REACH}, wanted as materialized ({WANTED_AND_OPEN}), live as materialized ({LIVE}), {AUDIENCE},
 
 waiting as materialized (
   select x.id, x.claim_id, x.channel, x.recipient_id

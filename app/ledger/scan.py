@@ -28,10 +28,12 @@ FEW = 5_000  # Subjects: of more, reading the whole register is faster than look
 FULL_EVERY = dt.timedelta(hours=24)  # A full scan needs no queue and no watermark, and so finds what they missed.
 GAP = dt.timedelta(minutes=30)  # A longer silence between two quiet scans is shown as a gap, in a row of its own.
 
+# The scan before this one. What an act wrote at the start of a rule looked at nothing; and ids, not instants, since a
+# failure of the clock is recorded by that clock.
 LAST_RUN = """
 select id, coalesce(quiet_until, started_at) as looked_at, errors,
        (select max(started_at) from scan_run where org_id = :org and is_full) as full_at
-from scan_run where org_id = :org order by started_at desc, id desc limit 1"""
+from scan_run where org_id = :org and trigger <> 'start' order by id desc limit 1"""
 
 NEW_RUN = """
 insert into scan_run (org_id, trigger, actor, started_at, is_full, errors)
@@ -92,16 +94,18 @@ def scan(act: Act, *, trigger: str = "schedule", full: bool = False) -> Scanned:
     judge_alone(act)
     days = read_site_days(act)
     last = act.run(LAST_RUN).one_or_none()
-    queued = read_queue(act, [day.today for day in days.days.values()])
+    queued = read_queue(act, days.days.values())
     take_away(act, queued)
     failpoints.reached("scan_taken")
     moving = {
         site: day for site, day in days.days.items() if not day.scanned_through or day.scanned_through < day.today
     }
     full = full or last is None or last.full_at is None or act.now - last.full_at >= FULL_EVERY
-    is_news = full or bool(moving) or trigger != "schedule" or last is None or last.errors != days.errors
+    mended = last is not None and last.errors != days.errors
+    is_news = full or bool(moving) or trigger != "schedule" or last is None or mended
     run = new_run(act, trigger, full, days) if is_news else None
-    scope = None if full and trigger != "schedule" else changed_subjects(act, days, queued)
+    # Queue rows went by while a site could not be looked at, so that its first day back needs everything.
+    scope = None if mended or (full and trigger != "schedule") else changed_subjects(act, days, queued)
     done, run = look(act, days, scope, run)
     if full and scope is not None:
         found, run = look(act, days, None, run)

@@ -1,6 +1,7 @@
 """The calendar of a scan: each usable site's own day, horizons and alert days, worked out in plain Python.
 
-SQL knows no zone and no calendar; it gets these as arrays. A site with an unusable zone is left out and reported.
+SQL knows no zone and no calendar; it gets these as arrays. A site with an unusable zone is left out and reported. A
+site's day never runs back: it stands still until the calendar has caught up with what was scanned already.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.calendars import Calendar, not_before, today
+from app.domain.calendars import DAY, Calendar, not_before, today
 from app.domain.errors import Refused
 from app.domain.thresholds import alert_day, horizon
 from app.trail.act import Act
 
 Combination = tuple[int, str, dt.date]  # A site, a threshold and a due date: what an alert day depends on.
 
+# The dates of two zones are at most two days apart (H08): a watermark further ahead comes from a wrong clock.
+BACK_AT_MOST = 2 * DAY
+
 
 @dataclass(frozen=True)
 class Day:
-    """A site's own day: its date, its calendar, and the instant from which its alerts may go out."""
+    """A site's own day: the date it is judged by, its calendar, and the instant from which its alerts may go out."""
 
     today: dt.date
     calendar: Calendar
@@ -78,5 +82,17 @@ def read_site_days(act: Act) -> SiteDays:
         except Refused as fault:
             errors.append({"org": site.slug, "site": site.name, "message": str(fault)})
             continue
-        days[site.id] = Day(day, Calendar(site.country, site.region), begins, site.scanned_through)
+        judged = never_back(day, site.scanned_through)
+        days[site.id] = Day(judged, Calendar(site.country, site.region), begins, site.scanned_through)
     return SiteDays(days, errors)
+
+
+def never_back(day: dt.date, scanned_through: dt.date | None) -> dt.date:
+    """The date to judge by: a day lived through again, after a change of zone, is still the day that was scanned.
+
+    So nothing that this day has opened is withdrawn, and nothing that falls on it is passed over. It also holds where
+    an instant was taken just before midnight and had to wait for a scan that began just after it.
+    """
+    if scanned_through is not None and day < scanned_through <= day + BACK_AT_MOST:
+        return scanned_through
+    return day

@@ -47,9 +47,10 @@ with {REACH}, wanted as materialized ({WANTED}
   from notification_ledger l
   join subject s on s.org_id = :org and s.id = l.subject_id and {IN_SCOPE.format("s.id")}
   join site_day d on d.site_id = s.site_id
+  left join (select distinct subject_id, rule_id, due_on from wanted) w
+         on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
   where l.org_id = :org and {IN_SCOPE.format("l.subject_id")}
-    and (l.standing = 'open' and l.delivered_at is null
-         or (l.subject_id, l.rule_id, l.due_on) in (select w.subject_id, w.rule_id, w.due_on from wanted w))
+    and (l.standing = 'open' and l.delivered_at is null or w.subject_id is not null)
 
 ), family as materialized (    -- 2. beside it, what is wanted, has crossed, and has no row
   select h.id as claim_id, h.rule_id, h.subject_id, h.due_on, h.threshold, h.crossed_on, h.standing, h.reason,
@@ -137,17 +138,18 @@ select count(*) filter (where happened = 'claimed') as claimed,
        count(*) filter (where happened = 'withdrawn') as withdrawn
 from fresh"""
 
-# Until a claim is told it shows the facts of now; what was told is history and does not move.
+# Until a claim is told it shows the facts of now; what was told is history and does not move. What is open and not told
+# is wanted, since MOVE has just withdrawn the rest; only at a site that cannot be used it may not be.
 REFRESH = f"""
-with {REACH}, wanted as materialized ({WANTED}
-), stale as materialized (
-  select l.id, w.obligation_id, w.site_id, w.reference, w.title,
+with stale as materialized (
+  select l.id, o.id as obligation_id, s.site_id, s.reference, s.title,
          jsonb_build_object('reference', l.reference, 'title', l.title, 'site', l.site_id) as before
   from notification_ledger l
-  join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
-               and w.threshold = l.threshold
+  join subject s on s.org_id = :org and s.id = l.subject_id
+  join obligation o on o.org_id = :org and o.subject_id = l.subject_id and o.due_on = l.due_on
   where l.org_id = :org and l.standing = 'open' and l.delivered_at is null and {IN_SCOPE.format("l.subject_id")}
-    and (l.obligation_id, l.site_id, l.reference, l.title) <> (w.obligation_id, w.site_id, w.reference, w.title)
+    and s.site_id = any (cast(:sites as bigint[]))
+    and (l.obligation_id, l.site_id, l.reference, l.title) <> (o.id, s.site_id, s.reference, s.title)
     and not {TOLD}
 ), refreshed as (
   update notification_ledger l

@@ -69,7 +69,7 @@ where s.org_id = :org
 def matched_pairs(act: Act, rule_id: int) -> list[tuple[int, str]]:
     """The pairs of entry and threshold that the rule has now; read before a change, for `hold_back` after it."""
     act.session.flush()
-    rows = act.run(PAIRS, read_site_days(act).facts | {"rule": rule_id})
+    rows = act.run(PAIRS, read_site_days(act).facts | {"subjects": None, "rule": rule_id})
     return [(row.subject_id, row.threshold) for row in rows]
 
 

@@ -7,8 +7,15 @@ itself, so that the same text runs on a cluster distributed by organisation. The
 
 from __future__ import annotations
 
-# Each usable site's day, and which rules reach which kinds and sites. A site that cannot be used is in none of them.
-REACH = """
+IN_SCOPE = "(cast(:subjects as bigint[]) is null or {} = any (cast(:subjects as bigint[])))"
+
+# Somebody is on it: a standing answer "done", or "on it until D" with D not yet over at the site.
+ON_IT = """a.taken_back_at is null and a.sent_back_at is null
+      and (a.answer = 'done' or a.answer = 'on_it' and a.until_on >= d.today)"""
+
+# Each usable site's day, which rules reach which kinds and sites, and the obligations that somebody is on. A site that
+# cannot be used is in none of them. The answers are read once for all, and not at all where no rule asks for them.
+REACH = f"""
 site_day as materialized (
   select * from unnest(cast(:sites as bigint[]), cast(:todays as date[]), cast(:not_befores as timestamptz[]))
          as d (site_id, today, not_before)
@@ -26,6 +33,13 @@ site_day as materialized (
   from rule_in_force r join site p on p.org_id = :org and p.archived_at is null
   where exists (select from rule_site x where x.org_id = :org and x.rule_id = r.rule_id and x.site_id = p.id)
      or not exists (select from rule_site x where x.org_id = :org and x.rule_id = r.rule_id)
+), attended as materialized (
+  select distinct c.obligation_id
+  from acknowledgement a
+  join notification_ledger c on c.org_id = :org and c.id = a.claim_id and {IN_SCOPE.format("c.subject_id")}
+  join subject s on s.org_id = :org and s.id = c.subject_id
+  join site_day d on d.site_id = s.site_id
+  where a.org_id = :org and {ON_IT} and exists (select from rule_in_force r where r.only_if = 'nobody_on_it')
 )"""
 
 # A snooze silences what comes before the due date, and nothing else.
@@ -34,15 +48,11 @@ BEFORE_DUE = "(t.threshold <> '0d' and t.threshold not like '+%')"
 # A filing is pending from the day it was filed until its end; one under which the paper stays in force is not told of.
 FILING_PENDING = "(o.filed_on is not null and o.filing_ended_on is null)"
 
-# Somebody is on it: a standing answer "done", or "on it until D" with D not yet over at the site.
-SOMEBODY_ON_IT = """exists (
+# The same for one obligation `o`, for a page. In WANTED it would read all answers again for each row.
+SOMEBODY_ON_IT = f"""exists (
     select from notification_ledger c
     join acknowledgement a on a.org_id = :org and a.claim_id = c.id
-                          and a.taken_back_at is null and a.sent_back_at is null
-    where c.org_id = :org and c.obligation_id = o.id
-      and (a.answer = 'done' or a.answer = 'on_it' and a.until_on >= d.today))"""
-
-IN_SCOPE = "(cast(:subjects as bigint[]) is null or {} = any (cast(:subjects as bigint[])))"
+    where c.org_id = :org and c.obligation_id = o.id and {ON_IT})"""
 
 # One row for each (rule, subject, due date, threshold) that is wanted, crossed or not.
 WANTED = f"""
@@ -51,6 +61,7 @@ WANTED = f"""
   from obligation o
   join subject s on s.org_id = :org and s.id = o.subject_id and s.status = 'watched' and {IN_SCOPE.format("s.id")}
   join site_day d on d.site_id = s.site_id
+  left join attended n on n.obligation_id = o.id
   join reached_kind k on k.kind_id = s.kind_id
   join reached_site p on p.rule_id = k.rule_id and p.site_id = s.site_id
   join rule_in_force r on r.rule_id = k.rule_id
@@ -60,7 +71,7 @@ WANTED = f"""
          or exists (select from rule_subject x where x.org_id = :org and x.rule_id = r.rule_id and x.subject_id = s.id))
     and not ({FILING_PENDING} and o.in_force_meanwhile is not distinct from 'yes')
     and not (s.snoozed_until is not null and d.today < s.snoozed_until and {BEFORE_DUE})
-    and not (r.only_if = 'nobody_on_it' and ({FILING_PENDING} or {SOMEBODY_ON_IT}))"""
+    and not (r.only_if = 'nobody_on_it' and ({FILING_PENDING} or n.obligation_id is not null))"""
 
 # Which clause of the predicate fails first, for a claim `l` that is not wanted: the reason that the audit view words.
 WHY_NOT = f"""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import select
@@ -229,11 +230,12 @@ def read_facts(session: Session, org: int) -> Facts:
     )
 
 
-def read_register(session: Session, org: int) -> Register:
+def read_register(session: Session, org: int, subject_ids: Collection[int] | None = None) -> Register:
+    """All of it; or, for a page that shows a few entries, these alone with their deadlines."""
     return Register(
         sites=_rows(session, org, Site, SiteRow),
-        subjects=_rows(session, org, Subject, SubjectRow),
-        obligations=_rows(session, org, Obligation, ObligationRow),
+        subjects=_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
+        obligations=_rows(session, org, Obligation, ObligationRow, {"subject_id": subject_ids}),
         rules=_rows(session, org, AlertRule, RuleRow),
         thresholds=_rows(session, org, RuleThreshold, ThresholdRow),
         rule_kinds=_rows(session, org, RuleKind, RuleKindRow),
@@ -255,10 +257,19 @@ def read_people(session: Session, org: int) -> People:
     )
 
 
-def _rows(session: Session, org: int, table: type[Base], row: type[Row]) -> list[Row]:
-    """The rows of the organisation, of the columns that the dataclass names."""
+def _rows(
+    session: Session,
+    org: int,
+    table: type[Base],
+    row: type[Row],
+    only: Mapping[str, Collection[int] | None] = MappingProxyType({}),
+) -> list[Row]:
+    """The rows of the organisation, of the columns that the dataclass names; `only` narrows a column to these ids."""
     columns = table.__table__.c
     statement = select(*(columns[column.name] for column in fields(row))).where(columns.org_id == org)
+    for name, ids in only.items():
+        if ids is not None:
+            statement = statement.where(columns[name].in_(ids))
     return [row(*values) for values in session.execute(statement)]
 
 

@@ -10,12 +10,12 @@ from app.config import settings
 from app.extensions import csrf, login
 from app.web import (
     assets,
+    entry,
     errors,
     evidence,
     front,
     headers,
     inbox,
-    register,
     rules,
     session,
     settings_pages,
@@ -24,6 +24,7 @@ from app.web import (
 )
 from app.web.access import refuse_unmarked_routes
 from app.web.cookies import Cookies
+from app.web.listing import RowId
 from app.web.navigation import pages_for, unread_count
 
 SIGNED_IN_FOR = dt.timedelta(hours=12)  # ASVS 7.3.2: then a person signs in again, whatever they did meanwhile.
@@ -44,12 +45,13 @@ def serve(app: Flask) -> None:
         WTF_CSRF_TIME_LIMIT=None,  # The session bounds it; an hour would swallow what somebody typed (H28).
     )
     app.session_interface = Cookies(chosen)
+    app.url_map.converters["int"] = RowId
     csrf.init_app(app)
     login.init_app(app)
     headers.register(app)
     errors.register(app)
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, unread_count=unread_count)
-    for module in (assets, front, session, today, register, rules, inbox, evidence, settings_pages):
+    for module in (assets, front, session, today, entry, rules, inbox, evidence, settings_pages):
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -12,10 +12,9 @@ import structlog
 from flask import Flask, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
-from sqlalchemy.exc import InterfaceError, OperationalError
 from werkzeug.exceptions import HTTPException
 
-from app.database import Unreachable
+from app.database import LOST
 from app.extensions import login
 from app.web.hypermedia import VARY, current_page, is_htmx
 
@@ -73,6 +72,6 @@ def on_no_session() -> ResponseReturnValue:
 def register(app: Flask) -> None:
     app.register_error_handler(HTTPException, on_http)
     app.register_error_handler(CSRFError, on_stale_form)
-    for lost in (Unreachable, OperationalError, InterfaceError):
+    for lost in LOST:
         app.register_error_handler(lost, on_lost_database)
     app.register_error_handler(Exception, on_fault)

@@ -7,11 +7,10 @@ from typing import Any
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
-from sqlalchemy.exc import DBAPIError
 
 from app import clock
 from app.config import settings
-from app.database import Unreachable, transaction
+from app.database import LOST, transaction
 from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_schedulers
 from app.version import VERSION
 from app.web.access import public
@@ -38,7 +37,7 @@ def read_pulse() -> Pulse:
         with transaction() as session:
             now = clock.now(session, settings())
             schedulers = read_schedulers(session, now)
-    except (Unreachable, DBAPIError):
+    except LOST:
         return Pulse(VERSION, [], None, ["the database cannot be reached"])
     scans = [row.scanned_at for row in schedulers if row.alive and row.scanned_at]
     age = int((now - max(scans)).total_seconds()) if scans else None

@@ -23,7 +23,7 @@ def wants_fragment() -> bool:
     return is_htmx() and not request.htmx.boosted and not request.htmx.history_restore_request
 
 
-def page_or_fragment(page: str, fragment: str, status: int = 200, **view: object) -> Response:
+def page_or_fragment(page: str, fragment: str, /, status: int = 200, **view: object) -> Response:
     """The page, or its fragment for htmx. A refused form is 422, with the words beside the field."""
     response = make_response(render_template(fragment if wants_fragment() else page, **view), status)
     response.headers["Vary"] = VARY

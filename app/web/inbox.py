@@ -43,6 +43,7 @@ def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
 @pages.post("/o/<slug>/inbox/<int:claim_id>/opened")
 @for_roles(*ANSWERING)
 def opened(visit: Visit, claim_id: int) -> ResponseReturnValue:
+    _ = alert_of(visit, claim_id) or abort(404)
     answers.open_claim(visit.act, visit.person.member_id, claim_id)
     if wants_fragment():
         return render_template("inbox/fragments/_unread.html", visit=visit)
@@ -74,7 +75,7 @@ def answer(visit: Visit, claim_id: int) -> ResponseReturnValue:
 def take_back(visit: Visit, claim_id: int) -> ResponseReturnValue:
     try:
         answers.take_back_claim(visit.act, visit.person.member_id, claim_id)
-    except LookupError:
+    except (LookupError, Refused):  # At a site out of sight it is not there for this person.
         abort(404)
     return done(visit, claim_id, "Your answer is taken back.")
 

@@ -36,7 +36,7 @@ def sign_in() -> ResponseReturnValue:
 @pages.post("/login")
 @public
 def signed() -> ResponseReturnValue:
-    email, password = request.form.get("email", "").strip(), request.form.get("password", "")
+    email, password = request.form.get("email", "").replace("\0", "").strip(), request.form.get("password", "")
     with transaction() as session:
         found = find_login(session, email=email) if email else None
     # The password of nobody is checked, too, so that the time taken does not tell whether the address is known.

@@ -1,16 +1,38 @@
-"""Settings."""
+"""Settings: the organisation itself; the pages of its sites, kinds, people and posts stand beside this file."""
 
 from __future__ import annotations
 
-from flask import Blueprint, render_template
+from flask import render_template
 from flask.typing import ResponseReturnValue
 
+from app.operations import places, typed
+from app.web import settings_kinds, settings_people, settings_posts, settings_sites
 from app.web.access import MANAGERS, Visit, for_roles
+from app.web.hypermedia import page_or_fragment
+from app.web.settings_area import ADMINS, back_to, pages
+from app.web.typed_form import Form, sent, was_done, whole_number
 
-pages = Blueprint("settings", __name__)
+# Each of these modules adds its pages to the one blueprint.
+__all__ = ["pages", "settings_kinds", "settings_people", "settings_posts", "settings_sites"]
 
 
 @pages.get("/o/<slug>/settings")
 @for_roles(*MANAGERS)
 def index(visit: Visit) -> ResponseReturnValue:
-    return render_template("settings/index.html", visit=visit)
+    hours = int(visit.place.grace_period.total_seconds()) // 3600
+    form = Form({"name": visit.place.name, "hours": str(hours)})
+    return render_template("settings/index.html", visit=visit, form=form, hours=hours)
+
+
+@pages.post("/o/<slug>/settings")
+@for_roles(*ADMINS)
+def change_organisation(visit: Visit) -> ResponseReturnValue:
+    form = sent("name", "hours")
+    form.check("name", typed.one_line, form.values["name"], "The name")
+    hours = form.check("hours", whole_number, form.values["hours"])
+    if hours is not None:
+        form.check("hours", places.check_grace, hours)
+    if was_done(visit.act, form, lambda: places.change_organisation(visit.act, form.values["name"], hours or 0)):
+        return back_to(visit, "index")
+    page = ("settings/index.html", "settings/fragments/_organisation.html")
+    return page_or_fragment(*page, form.status, visit=visit, form=form, hours=hours)

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 from flask import Flask
 
+from app.domain.acts import Outcome
+from app.domain.delivery import State
 from app.domain.thresholds import parse
 
 MONTHS = [
@@ -34,15 +36,15 @@ OF: Mapping[str, Mapping[str, str]] = {
     "role": {"admin": "Administrator", "officer": "Compliance manager", "staff": "Team member", "inspector": "Inspector"},
     "status": {"draft": "Draft", "watched": "Watched", "out_of_service": "Out of service", "archived": "Archived"},
     "outcome": {
-        "met": "Done", "failed": "Failed", "not_required": "Closed without doing it: not required",
-        "entered_in_error": "Entered in error",
+        Outcome.met: "Done", Outcome.failed: "Failed", Outcome.not_required: "Closed without doing it: not required",
+        Outcome.entered_in_error: "Entered in error",
     },
     "answer": {"seen": "Got it", "on_it": "On it", "done": "Done", "not_mine": "Not mine", "help": "Help needed"},
     "channel": {"in_app": "in the app", "email": "e-mail"},
     "state": {
-        "pending": "Waiting", "leased": "Waiting", "handing_over": "Being sent", "delivered": "Delivered",
-        "failed": "Refused by the mail server", "in_doubt": "May have been sent, not confirmed", "cancelled": "Not sent",
-        "bounced": "Came back", "held": "Held until a person looks",
+        State.pending: "Waiting", State.leased: "Waiting", State.handing_over: "Being sent", State.delivered: "Delivered",
+        State.failed: "Refused by the mail server", State.in_doubt: "May have been sent, not confirmed",
+        State.cancelled: "Not sent", State.bounced: "Came back", State.held: "Held until a person looks",
     },
     "standing": {"open": "Raised", "superseded": "Not sent", "withdrawn": "Stopped"},
     "because": {
@@ -69,6 +71,10 @@ OF: Mapping[str, Mapping[str, str]] = {
         "other": "Another reason",
     },
     "reopen_reason": {"not_done": "It was not done after all", "typing_error": "Typing error", "other": "Another reason"},
+    "in_force": {"yes": "Yes", "no": "No", "unclear": "Unclear"},
+    "filing_result": {"granted": "Granted", "refused": "Refused", "withdrawn": "Withdrawn"},
+    "basis": {"due": "from the due date", "done": "from the day it was done"},
+    "start": {"now": "alerts that are due already are sent", "next": "alerts from the next one on"},
     "only_if": {"always": "always", "nobody_on_it": "only if nobody acts"},
     "wording": {"expires": "expires (a paper)", "falls_due": "falls due (something to do)"},
     "gap": {
@@ -76,12 +82,83 @@ OF: Mapping[str, Mapping[str, str]] = {
         "no_date": "no open deadline", "no_rule": "no rule for kind and site", "nobody_to_tell": "nobody to tell",
         "paused": "paused",
     },
+    "queue": {
+        "overdue": "Overdue, and nobody is on it", "check": "To check", "silent": "Told, no answer",
+        "attention": "Not mine, help asked, nobody to tell, came back", "doubt": "May have been sent, not confirmed",
+        "filed": "Pending with the authority: ask again", "coming": "Next 14 days, nobody on it", "late": "Overdue",
+        "month": "Next 30 days",
+    },
+    "queue_hint": {
+        "unwatched": "No alert comes for these as things stand. Release, complete or hand them over.",
+        "overdue": "Past the date, with no answer that stands and nothing pending with the authority.",
+        "check": "Somebody says it is done, and the deadline is still open: look, then close it.",
+        "silent": "An alert arrived, and nobody has answered since. The longest silence first.",
+        "attention": "Somebody else must take it, help is wanted, or an alert has not reached anybody.",
+        "doubt": "The connection broke while the message was being sent. Ask the person, then decide.",
+        "filed": "Filed and not decided; the day to ask again is within a week, or past.",
+        "coming": "Due within two weeks, and nobody has said that they are on it.",
+        "late": "Past the date, whoever is on it. Where the old paper stays in force meanwhile it is not overdue.",
+        "month": "Due today or within 30 days, whoever is on it.",
+    },
+    "queue_none": {
+        "overdue": "Nothing is past its date without somebody on it.", "check": "No answer waits to be checked.",
+        "silent": "Every alert that arrived has an answer.", "attention": "Every alert has found somebody.",
+        "doubt": "No message is without an outcome.", "filed": "The authority need not be asked this week.",
+        "coming": "Somebody is on whatever is due within two weeks.", "late": "Nothing is past its date.",
+        "month": "Nothing is due within 30 days.",
+    },
+    "queue_column": {
+        "check": "What was said", "silent": "Silent for", "attention": "What happened", "doubt": "Message",
+        "filed": "With the authority", "overdue": "Alerts", "coming": "Alerts", "late": "Alerts", "month": "Alerts",
+    },
+    "why_unwatched": {
+        "site_archived": "Site archived", "draft": "Draft", "out_of_service": "Out of service",
+        "no_date": "No open deadline", "no_rule": "No rule for kind and site", "nobody_to_tell": "Nobody to tell",
+        "paused": "Paused",
+    },
+    "what": {
+        "not_mine": "Not mine", "help": "Help asked", "nobody_to_tell": "Nobody to tell", "done": "Done",
+        State.failed: "Refused by the mail server", State.bounced: "Came back",
+        State.in_doubt: "May have been sent, not confirmed",
+    },
+    "lack": {
+        "never_raised": "should have been raised, and was not",
+        "put_aside": "was not sent or was stopped, and should be open again",
+        "to_nobody": "was raised, goes to nobody, and does not say why",
+    },
+    "actor": {"system:scheduler": "the watch", "system:operator": "an operator (command line)"},
+    "alert_state": {
+        "raised": "Raised, not delivered", "arrived": "Delivered, no answer", "answered": "Answered",
+        "unsent": "Not sent", "stopped": "Stopped",
+    },
+    "cause": {
+        "entered": "the entry or its date was added", "moved": "the date was moved", "rule": "the rule was made or changed",
+        "released": "the draft was released", "restored": "the entry was put back on the watch",
+        "unpaused": "the pause ended", "reopened": "the deadline was opened again",
+        "filing_ended": "what was pending with the authority ended", "taken_back": "an answer was taken back",
+        "no_check": "nobody had checked since", "first_check": "it was the first check", "unknown": "no change explains it",
+    },
+    "trigger": {"schedule": "by itself", "command": "on request", "start": "after a change of a rule"},
+    "event": {
+        "claimed": "Raised", "superseded": "Not sent", "withdrawn": "Stopped", "reopened": "Raised again",
+        "claim_refreshed": "Brought up to date with the entry", "claim_delivered": "Everybody has it",
+        "nobody_to_tell": "Nobody to tell", "somebody_to_tell": "Somebody to tell again",
+        "delivery_due": "Message made ready", "delivery_cancelled": "Message not sent", State.delivered: "Delivered",
+        State.failed: "Refused by the mail server", State.in_doubt: "May have been sent, not confirmed",
+        State.bounced: "Came back", State.handing_over: "Being sent", "opened": "Opened in the app",
+        "acknowledged": "Answered", "answer_taken_back": "Answer taken back",
+    },
+    "off_watch": {
+        "subject_archived": "Archived", "subject_out_of_service": "Out of service", "subject_snoozed": "Paused",
+        "obligation_closed": "Closed without doing it", "date_moved": "Date moved", "rule_switched_off": "Rule switched off",
+        "site_archived": "Site archived",
+    },
 }  # fmt: skip
 
 
 def word(code: object, of: str) -> str:
     """The word for a code; the code itself, readable, where there is none."""
-    return OF[of].get(str(code), str(code).replace("_", " ").capitalize())
+    return OF.get(of, {}).get(str(code), str(code).replace("_", " ").capitalize())
 
 
 def day(value: dt.date | None) -> str:
@@ -105,8 +182,29 @@ def moment(value: dt.datetime | None, timezone: str) -> str:
     return f"{day(local.date())}, {local:%H:%M:%S} {offset[:3]}:{offset[3:]}"
 
 
+def local_day(value: dt.datetime, timezone: str) -> str:
+    """The date in words that an instant has in the zone of the site."""
+    return moment(value, timezone).partition(",")[0]
+
+
+def every(recurrence: str | None) -> str:
+    """Every year, every 3 months; what does not come again is said, too."""
+    if not recurrence:
+        return "does not come again"
+    unit = {"d": "day", "w": "week", "m": "month", "y": "year"}[recurrence[-1]]
+    return f"every {unit}" if recurrence[:-1] == "1" else f"every {recurrence[:-1]} {unit}s"
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def lasting(length: dt.timedelta) -> str:
+    """A length of time in its largest whole unit: 24 hours, 3 days, 45 minutes; hours up to two days."""
+    minutes = int(length.total_seconds()) // 60
+    if minutes >= 2 * 24 * 60:
+        return counted(minutes // (24 * 60), "day")
+    return counted(minutes // 60, "hour") if minutes >= 60 else counted(minutes, "minute")
 
 
 def days_left(due_on: dt.date, today: dt.date, wording: str = "falls_due") -> str:
@@ -130,5 +228,5 @@ def before(threshold: str) -> str:
 
 def register(app: Flask) -> None:
     filters = {"day": day, "weekday": weekday, "moment": moment, "word": word, "before": before, "days_left": days_left}
-    app.jinja_env.filters.update(filters)
+    app.jinja_env.filters.update(filters, local_day=local_day, every=every, lasting=lasting)
     app.jinja_env.globals["counted"] = counted

@@ -33,8 +33,10 @@ def test_a_wrong_password_keeps_what_was_typed_and_says_so(app: Flask, browser: 
     assert 'value="wrong"' not in refused.text
 
 
-NEXT = ["https://evil.example/", "//evil.example", "////evil.example", "/%09/evil.example", "/%5Cevil.example",
-        "%20//evil.example", "https:evil.example", "javascript:alert(1)", "/%0A/evil.example", "/login", "/nowhere"]  # fmt: skip
+NEXT = [
+    "https://evil.example/", "//evil.example", "////evil.example", "/%09/evil.example", "/%5Cevil.example",
+    "%20//evil.example", "https:evil.example", "javascript:alert(1)", "/%0A/evil.example", "/login", "/nowhere",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("wanted", NEXT)

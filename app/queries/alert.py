@@ -1,0 +1,181 @@
+"""One alert with all that is known of it: its messages and tries, its answers, its history, and why it came late."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session, aliased
+
+from app.domain.delivery import Channel, State
+from app.models import Acknowledgement, AuditEvent, Delivery, DeliveryAttempt, Member, NotificationLedger
+from app.queries.alerts import AlertLine, alert_lines
+from app.queries.lateness import Lateness, read_lateness
+from app.queries.sight import Sight
+from app.queries.watch import LOST
+
+MOST_EVENTS = 500  # Of one alert: told to fifty people through two channels it has about three hundred.
+
+
+@dataclass(frozen=True)
+class Try:
+    """One try to send a message: the verb that ended it, what the mail server answered, what came of it."""
+
+    at: dt.datetime
+    verb: str
+    reply: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One message to one person through one channel. `because` and `reason` are codes."""
+
+    id: int
+    person: str
+    because: str
+    channel: Channel
+    state: State
+    not_before: dt.datetime
+    handed_over_at: dt.datetime | None
+    delivered_at: dt.datetime | None
+    seen_at: dt.datetime | None
+    sent_to: str | None
+    last_reply: str | None
+    reason: str | None
+    attempts: int
+    resend_of: int | None
+    decision: str | None
+    decided_by: str | None
+    tries: list[Try]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it can no longer arrive by itself."""
+        return self.state in LOST
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer, those included that were taken back or sent back."""
+
+    person: str
+    at: dt.datetime
+    answer: str
+    until_on: dt.date | None
+    done_on: dt.date | None
+    note: str
+    taken_back_at: dt.datetime | None
+    sent_back_at: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class Happened:
+    """One event of the history: who did it (`actor` is a code, `by` a name), and to whom."""
+
+    at: dt.datetime
+    type: str
+    actor: str
+    by: str | None
+    whom: str | None
+    channel: str | None
+    reason: str | None
+    answer: str | None
+
+
+@dataclass(frozen=True)
+class Alert:
+    """The whole story of one alert."""
+
+    line: AlertLine
+    rule_version: int
+    lateness: Lateness | None
+    messages: list[Sent]
+    answers: list[Said]
+    history: list[Happened]
+
+
+def read_alert(session: Session, sight: Sight, claim_id: int) -> Alert | None:
+    """None where there is no such alert, or none that is seen."""
+    row = session.execute(alert_lines(sight).where(NotificationLedger.id == claim_id)).one_or_none()
+    if row is None:
+        return None
+    line, org = AlertLine(*row), sight.org
+    claim = NotificationLedger
+    found = select(claim.rule_id, claim.rule_version, claim.scan_run_id).where(claim.org_id == org, claim.id == line.id)
+    rule_id, version, run_id = session.execute(found).one()
+    names = _names(session, org)
+    return Alert(
+        line=line,
+        rule_version=version,
+        lateness=read_lateness(session, org, line, rule_id, run_id),
+        messages=_messages(session, org, line.id),
+        answers=_answers(session, org, line.id),
+        history=_history(session, org, line.id, names),
+    )
+
+
+def _messages(session: Session, org: int, claim_id: int) -> list[Sent]:
+    tries: defaultdict[int, list[Try]] = defaultdict(list)
+    of_claim = and_(Delivery.org_id == DeliveryAttempt.org_id, Delivery.id == DeliveryAttempt.delivery_id)
+    tried = select(DeliveryAttempt).join(Delivery, of_claim).order_by(DeliveryAttempt.id)
+    for one in session.execute(tried.where(Delivery.org_id == org, Delivery.claim_id == claim_id)).scalars():
+        tries[one.delivery_id].append(Try(one.at, one.verb, one.reply, one.outcome))
+    decider = aliased(Member)
+    query = (
+        select(Delivery, Member.name, decider.name)
+        .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
+        .outerjoin(decider, and_(decider.org_id == Delivery.org_id, decider.id == Delivery.resolved_by))
+        .where(Delivery.org_id == org, Delivery.claim_id == claim_id)
+        .order_by(Delivery.id)
+    )
+    return [_sent(row, name, decided_by, tries[row.id]) for row, name, decided_by in session.execute(query)]
+
+
+def _sent(row: Delivery, person: str, decided_by: str | None, tries: list[Try]) -> Sent:
+    return Sent(
+        *(row.id, person, row.because, Channel(row.channel), State(row.state), row.not_before, row.handed_over_at),
+        *(row.delivered_at, row.seen_at, row.sent_to, row.last_reply, row.reason, row.attempts, row.resend_of),
+        *(row.resolution, decided_by, tries),
+    )
+
+
+def _answers(session: Session, org: int, claim_id: int) -> list[Said]:
+    answer = Acknowledgement
+    query = (
+        select(
+            *(Member.name, answer.acknowledged_at, answer.answer, answer.until_on, answer.done_on, answer.note),
+            *(answer.taken_back_at, answer.sent_back_at),
+        )
+        .join(Member, and_(Member.org_id == answer.org_id, Member.id == answer.member_id))
+        .where(answer.org_id == org, answer.claim_id == claim_id)
+        .order_by(answer.acknowledged_at, answer.id)
+    )
+    return [Said(*row) for row in session.execute(query)]
+
+
+def _history(session: Session, org: int, claim_id: int, names: dict[int, str]) -> list[Happened]:
+    by = aliased(Member)
+    query = (
+        select(AuditEvent, by.name)
+        .outerjoin(by, and_(by.org_id == AuditEvent.org_id, AuditEvent.actor == func.concat("member:", by.id)))
+        .where(AuditEvent.org_id == org, AuditEvent.claim_id == claim_id)
+        .order_by(AuditEvent.id)
+        .limit(MOST_EVENTS)
+    )
+    return [_happened(event, name, event.detail, names) for event, name in session.execute(query)]
+
+
+def _happened(event: AuditEvent, by: str | None, detail: dict[str, Any], names: dict[int, str]) -> Happened:
+    whom = names.get(detail.get("recipient") or detail.get("member") or 0)
+    codes = (detail.get("channel"), detail.get("reason"), detail.get("answer"))
+    return Happened(event.at, event.type, event.actor, by, whom, *codes)
+
+
+def _names(session: Session, org: int) -> dict[int, str]:
+    """The people of the organisation by id: the trail names nobody."""
+    rows = session.execute(select(Member.id, Member.name).where(Member.org_id == org))
+    return {row[0]: row[1] for row in rows}

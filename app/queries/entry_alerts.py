@@ -1,0 +1,161 @@
+"""The alerts of one entry, those not sent included: whom they reached, what was answered, and why one was not sent."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, select, tuple_
+from sqlalchemy.orm import Session
+
+from app.domain.delivery import TOLD, Reason, Standing
+from app.domain.thresholds import sharpest_first
+from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger
+
+SHOWN_AT_ONCE = 25  # Alerts on the page of an entry; each is several lines.
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of an alert to one person."""
+
+    recipient: str
+    channel: str
+    because: str
+    state: str
+    reason: str | None
+    delivered_at: dt.datetime | None
+    seen_at: dt.datetime | None
+
+    @property
+    def left(self) -> bool:
+        """Whether it may have reached the person."""
+        return self.state in TOLD
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a person answered; a reply that was taken or sent back no longer stands."""
+
+    person: str
+    answer: str
+    at: dt.datetime
+    until_on: dt.date | None
+    done_on: dt.date | None
+    note: str
+    taken_back_at: dt.datetime | None
+    sent_back_at: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One alert. `covered_by` is the notice that was sent in its place."""
+
+    id: int
+    rule: str
+    threshold: str
+    due_on: dt.date
+    crossed_on: dt.date
+    claimed_at: dt.datetime
+    delivered_at: dt.datetime | None
+    standing: str
+    reason: str | None
+    covered_by: str | None
+    messages: Sequence[Message]
+    replies: Sequence[Reply]
+
+    @property
+    def has_nobody(self) -> bool:
+        return self.standing == Standing.open and self.reason == Reason.nobody_to_tell
+
+
+@dataclass(frozen=True)
+class AlertPage:
+    """The alerts, those of the latest due date first; `before` leads to the older ones, if there are any."""
+
+    alerts: Sequence[Alert]
+    before: int | None
+
+
+def read_alerts(session: Session, org: int, subject_id: int, before: int | None = None) -> AlertPage:
+    claim = NotificationLedger
+    query = (
+        select(
+            claim.id, claim.rule_id, AlertRule.name.label("rule"), claim.threshold, claim.due_on, claim.crossed_on,
+            claim.claimed_at, claim.delivered_at, claim.standing, claim.reason,
+        )
+        .join(AlertRule, and_(AlertRule.org_id == org, AlertRule.id == claim.rule_id))
+        .where(claim.org_id == org, claim.subject_id == subject_id)
+        .order_by(claim.due_on.desc(), claim.crossed_on.desc(), claim.id.desc())
+        .limit(SHOWN_AT_ONCE + 1)
+    )  # fmt: skip
+    if before is not None:
+        key = (claim.due_on, claim.crossed_on, claim.id)
+        last = session.execute(select(*key).where(claim.org_id == org, claim.id == before)).one_or_none()
+        query = query.where(tuple_(*key) < tuple_(*last)) if last else query
+    rows = session.execute(query).all()
+    shown = rows[:SHOWN_AT_ONCE]
+    ids = [row.id for row in shown]
+    messages, replies = _messages(session, org, ids), _replies(session, org, ids)
+    covering = _covering(session, org, subject_id, {row.due_on for row in shown if row.reason == Reason.sharper})
+    alerts = []
+    for row in shown:
+        facts = {name: value for name, value in row._mapping.items() if name != "rule_id"}
+        covered_by = covering.get((row.rule_id, row.due_on)) if row.reason == Reason.sharper else None
+        alerts.append(Alert(**facts, covered_by=covered_by, messages=messages[row.id], replies=replies[row.id]))
+    return AlertPage(alerts, shown[-1].id if len(rows) > SHOWN_AT_ONCE else None)
+
+
+def _covering(
+    session: Session, org: int, subject_id: int, due_ons: Collection[dt.date]
+) -> dict[tuple[int, dt.date], str]:
+    """By rule and due date, the sharpest notice that stands: what covers the milder ones."""
+    claim = NotificationLedger
+    query = select(claim.rule_id, claim.due_on, claim.threshold, claim.crossed_on).where(
+        claim.org_id == org,
+        claim.subject_id == subject_id,
+        claim.due_on.in_(due_ons),
+        claim.standing == Standing.open,
+    )
+    sharpest: dict[tuple[int, dt.date], tuple[tuple[int, int, str], str]] = {}
+    for rule_id, due_on, threshold, crossed_on in session.execute(query) if due_ons else ():
+        order = (sharpest_first(threshold, crossed_on), threshold)
+        key = (rule_id, due_on)
+        sharpest[key] = min(order, sharpest.get(key, order))
+    return {key: threshold for key, (_, threshold) in sharpest.items()}
+
+
+def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Message]]:
+    query: Any = (
+        select(
+            Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, Delivery.state, Delivery.reason,
+            Delivery.delivered_at, Delivery.seen_at,
+        )
+        .join(Member, and_(Member.org_id == org, Member.id == Delivery.recipient_id))
+        .where(Delivery.org_id == org, Delivery.claim_id.in_(claim_ids))
+        .order_by(Member.name, Delivery.channel, Delivery.id)
+    )  # fmt: skip
+    found: defaultdict[int, list[Message]] = defaultdict(list)
+    for row in session.execute(query):
+        found[row.claim_id].append(Message(*row[1:]))
+    return found
+
+
+def _replies(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Reply]]:
+    said = Acknowledgement
+    query: Any = (
+        select(
+            said.claim_id, Member.name, said.answer, said.acknowledged_at, said.until_on, said.done_on, said.note,
+            said.taken_back_at, said.sent_back_at,
+        )
+        .join(Member, and_(Member.org_id == org, Member.id == said.member_id))
+        .where(said.org_id == org, said.claim_id.in_(claim_ids))
+        .order_by(said.acknowledged_at, said.id)
+    )  # fmt: skip
+    found: defaultdict[int, list[Reply]] = defaultdict(list)
+    for row in session.execute(query):
+        found[row.claim_id].append(Reply(*row[1:]))
+    return found

@@ -1,0 +1,40 @@
+"""The overview of the evidence: how much there is of each list that somebody must look at."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.domain.delivery import State
+from app.queries.alerts import count_unaddressed, count_undelivered
+from app.queries.off_watch import count_taken_off
+from app.queries.queues import Queue, count_queue
+from app.queries.returned import count_returned
+from app.queries.scans import read_silences
+from app.queries.sight import Sight
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Counts of now, and for gaps and what was taken off the watch of the period."""
+
+    undelivered: int
+    unaddressed: int
+    returned: dict[State, int]
+    silent: int
+    gaps: int
+    taken_off: int
+
+
+def read_overview(session: Session, sight: Sight, since: dt.datetime, until: dt.datetime) -> Overview:
+    """The counts of the sites that are seen."""
+    return Overview(
+        undelivered=count_undelivered(session, sight),
+        unaddressed=count_unaddressed(session, sight),
+        returned=count_returned(session, sight),
+        silent=count_queue(session, sight, Queue.silent),
+        gaps=len(read_silences(session, sight, since)),
+        taken_off=count_taken_off(session, sight, since, until),
+    )

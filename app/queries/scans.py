@@ -1,0 +1,89 @@
+"""Checks and gaps: when the watch has looked, and when for too long it has not. Evidence, read from what scans left."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
+from sqlalchemy.orm import Session
+
+from app.models import ScanRun
+from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
+from app.queries.sight import Sight
+
+GAP = dt.timedelta(minutes=30)  # As the scan has it: a longer silence between two looks is a gap.
+MOST_GAPS = 100  # Of one period: with more of them the watch has another trouble.
+
+# What an act writes at the start of a rule is no look, unless quiet ones were counted in it.
+IS_LOOK = or_(ScanRun.trigger != "start", ScanRun.quiet_scans > 0)
+LOOKED_UNTIL = func.greatest(ScanRun.started_at, ScanRun.finished_at, ScanRun.quiet_until)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check that found something, moved a day on, met an error or was asked for; and the quiet ones after it."""
+
+    id: int
+    trigger: str
+    started_at: dt.datetime
+    is_full: bool
+    raised: int
+    unsent: int
+    raised_again: int
+    stopped: int
+    messages: int
+    errors: list[str]
+    quiet_scans: int
+    quiet_until: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A time in which nobody looked. `until` is None while it lasts."""
+
+    since: dt.datetime
+    until: dt.datetime | None
+    lasted: dt.timedelta
+
+
+def read_checks(session: Session, sight: Sight, after: Cursor | None) -> Page[Check]:
+    """The newest first. Whoever is limited to sites reads only the errors of these and of the whole organisation."""
+    query = select(ScanRun).where(ScanRun.org_id == sight.org, IS_LOOK)
+    if after is not None:
+        query = query.where(tuple_(ScanRun.started_at, ScanRun.id) < tuple_(instant_of(after[0]), after[1]))
+    query = query.order_by(ScanRun.started_at.desc(), ScanRun.id.desc()).limit(PAGE + 1)
+    seen = {site.name for site in sight.sites.values()}
+    rows = [_check(run, seen) for run in session.execute(query).scalars()]
+    return page_of(rows, lambda row: (micros(row.started_at), row.id))
+
+
+def _check(run: ScanRun, seen: set[str]) -> Check:
+    errors = [_worded(error) for error in run.errors if not error.get("site") or error["site"] in seen]
+    found = (run.claimed, run.superseded, run.reopened, run.withdrawn, run.deliveries)
+    return Check(run.id, run.trigger, run.started_at, run.is_full, *found, errors, run.quiet_scans, run.quiet_until)
+
+
+def _worded(error: dict[str, Any]) -> str:
+    return f"{error.get('site') or 'All sites'}: {error.get('message')}"
+
+
+def read_silences(session: Session, sight: Sight, since: dt.datetime) -> list[Silence]:
+    """The gaps that ended after `since`, or have not ended; the latest first, and at most MOST_GAPS."""
+    looks = _looks(sight.org, since).subquery()
+    gaps = select(looks.c.before, looks.c.started_at).where(looks.c.started_at - looks.c.before > GAP)
+    found = session.execute(gaps.order_by(looks.c.started_at.desc()).limit(MOST_GAPS))
+    silences = [Silence(before, started_at, started_at - before) for before, started_at in found]
+    last = session.execute(select(func.max(LOOKED_UNTIL)).where(ScanRun.org_id == sight.org, IS_LOOK)).scalar_one()
+    if last is not None and sight.now - last > GAP:
+        silences.insert(0, Silence(last, None, sight.now - last))
+    return silences
+
+
+def _looks(org: int, since: dt.datetime) -> Any:
+    """Each look since then, beside the end of the look before it."""
+    of_period: ColumnElement[bool] = and_(ScanRun.org_id == org, IS_LOOK, ScanRun.started_at >= since)
+    first = select(func.max(LOOKED_UNTIL)).where(ScanRun.org_id == org, IS_LOOK, ScanRun.started_at < since)
+    before = func.lag(LOOKED_UNTIL).over(order_by=(ScanRun.started_at, ScanRun.id))
+    return select(ScanRun.started_at, func.coalesce(before, first.scalar_subquery()).label("before")).where(of_period)

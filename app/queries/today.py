@@ -1,0 +1,156 @@
+"""The Today page: does the watch run, what is not watched, what needs a person, and each site on one line."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session
+
+from app.models import Member, Obligation, Post, Subject
+from app.queries import watch
+from app.queries.facts import read_people, read_register
+from app.queries.keyset import PAGE, Cursor, Page, page_of
+from app.queries.queues import Queue, count_by_site, count_queue
+from app.queries.sight import Sight, SiteDay
+from app.queries.watched import Gap, Unwatched, unwatched
+
+NUMBERED = (Queue.overdue, Queue.check, Queue.silent, Queue.attention, Queue.doubt, Queue.filed, Queue.coming)
+
+
+@dataclass(frozen=True)
+class SiteLine:
+    """One site. `checked_up_to` is its own date; `is_late` that its checks lag behind, or cannot be made at all."""
+
+    site: SiteDay
+    late: int
+    month: int
+    silent: int
+    not_watched: int
+    checked_up_to: dt.date | None
+    is_late: bool
+
+
+@dataclass(frozen=True)
+class Board:
+    """All figures of the page. `problems` are sentences: the watch is broken if there is one, or if a site is late."""
+
+    at: dt.datetime
+    problems: list[str]
+    last_check_at: dt.datetime | None
+    gaps: dict[Gap, int]
+    counts: dict[Queue, int]
+    sites: list[SiteLine]
+
+    @property
+    def not_watched(self) -> int:
+        return sum(self.gaps.values())
+
+    @property
+    def late_sites(self) -> list[SiteLine]:
+        return [line for line in self.sites if line.is_late]
+
+    @property
+    def is_broken(self) -> bool:
+        return bool(self.problems or self.late_sites)
+
+
+@dataclass(frozen=True)
+class NotWatched:
+    """One entry that is not watched, and why; `due_on` is its next open date, if it has one."""
+
+    subject_id: int
+    reference: str
+    title: str
+    site: str
+    gap: Gap
+    paused_until: dt.date | None
+    responsible: str | None
+    post: str | None
+    due_on: dt.date | None
+    rank: int
+
+
+def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta) -> Board:
+    """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
+    last = watch.read_last_scan(session, sight.org)
+    looked_at = None if last is None else max(last.started_at, last.quiet_until or last.started_at)
+    seen = {site.name for site in sight.in_use}
+    marks = [
+        mark for mark in watch.read_sites(session, sight.org, name, sight.now, late, looked_at) if mark.site in seen
+    ]
+    missing = list(read_gaps(session, sight))
+    shown = tuple(f"{name}, {site}: " for site in (*seen, "all sites"))
+    silent = count_by_site(session, sight, Queue.silent)
+    counts = {queue: count_queue(session, sight, queue) for queue in NUMBERED if queue is not Queue.silent}
+    return Board(
+        at=sight.now,
+        problems=[
+            *watch.problems_of_schedulers(watch.read_schedulers(session, sight.now), sight.now, late),
+            *(one for one in watch.problems_of_scan(name, last, marks) if one.startswith(shown)),
+            *watch.problems_of_delivery(session, sight.org, name, sight.now - late),
+        ],
+        last_check_at=looked_at,
+        gaps={gap: count for gap in Gap if (count := sum(1 for row in missing if row.gap is gap))},
+        counts=counts | {Queue.silent: sum(silent.values())},
+        sites=list(_lines(session, sight, marks, silent, missing)),
+    )
+
+
+def _lines(
+    session: Session, sight: Sight, marks: list[watch.SiteWatch], silent: dict[int, int], missing: list[Unwatched]
+) -> Iterator[SiteLine]:
+    late, month = (count_by_site(session, sight, of) for of in (Queue.late, Queue.month))
+    named = {site.name: site for site in sight.in_use}
+    unseen = Counter(row.site_id for row in missing)
+    for mark in marks:
+        site = named[mark.site]
+        figures = (late.get(site.id, 0), month.get(site.id, 0), silent.get(site.id, 0), unseen[site.id])
+        yield SiteLine(site, *figures, mark.scanned_through, not mark.up_to_date)
+
+
+def read_gaps(session: Session, sight: Sight) -> Iterator[Unwatched]:
+    """The entries that are not watched, at the sites that are seen."""
+    register, people = read_register(session, sight.org), read_people(session, sight.org)
+    return (row for row in unwatched(register, people, sight.now) if row.site_id in sight.sites)
+
+
+def read_unwatched(
+    session: Session, sight: Sight, gap: Gap | None = None, site_id: int | None = None, after: Cursor | None = None
+) -> Page[NotWatched]:
+    """One page of the entries that are not watched, by reason, then in the order in which they were added."""
+    order = {one: rank for rank, one in enumerate(Gap)}
+    keys = sorted(
+        (order[row.gap], row.subject_id)
+        for row in read_gaps(session, sight)
+        if (gap is None or row.gap is gap) and (site_id is None or row.site_id == site_id)
+    )
+    wanted = [key for key in keys if after is None or key > after][: PAGE + 1]
+    known = _entries(session, sight.org, [subject_id for _, subject_id in wanted])
+    rows = [_not_watched(sight, rank, known[subject_id]) for rank, subject_id in wanted]
+    return page_of(rows, lambda row: (row.rank, row.subject_id))
+
+
+def _not_watched(sight: Sight, rank: int, row: tuple[Subject, str | None, str | None, dt.date | None]) -> NotWatched:
+    entry, responsible, post, due_on = row
+    site = sight.sites[entry.site_id].name
+    facts = (entry.id, entry.reference, entry.title, site, list(Gap)[rank], entry.snoozed_until)
+    return NotWatched(*facts, responsible, post, due_on, rank)
+
+
+def _entries(
+    session: Session, org: int, subject_ids: list[int]
+) -> dict[int, tuple[Subject, str | None, str | None, dt.date | None]]:
+    due = select(func.min(Obligation.due_on)).where(
+        Obligation.org_id == org, Obligation.subject_id == Subject.id, Obligation.closed_at.is_(None)
+    )
+    query = (
+        select(Subject, Member.name, Post.name, due.scalar_subquery())
+        .outerjoin(Member, and_(Member.org_id == org, Member.id == Subject.owner_member_id))
+        .outerjoin(Post, and_(Post.org_id == org, Post.id == Subject.owner_post_id))
+        .where(Subject.org_id == org, Subject.id.in_(subject_ids))
+    )
+    return {row[0].id: (row[0], row[1], row[2], row[3]) for row in session.execute(query)}

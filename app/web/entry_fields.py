@@ -1,0 +1,125 @@
+"""The fields of the register's forms, and what is read out of them. What was typed is kept, with its fault beside it.
+
+Dates are written as the browser sends them, year, month, day, and in no other way; none is ever converted (P6).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from flask import request
+
+from app.domain.errors import Refused, quoted
+from app.web.typed_form import Form
+from app.web.words import OF, day
+
+ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+NO_LINE = "Choose one of the list."
+
+Code = TypeVar("Code", bound=StrEnum)
+Options = Sequence[tuple[str, str]]
+
+# The field that a refusal is about, by what its words say; else it stands above the form.
+BESIDE = (
+    ("The note ", "note"),
+    ("The note ", "notes"),
+    ("The title ", "title"),
+    ("The legal basis ", "legal_basis"),
+    ("The reference of the filing ", "filed_reference"),
+    ("The reference ", "reference"),
+    (" has an entry ", "reference"),
+    (" has an entry ", "site"),
+    ("The name of a kind ", "new_kind"),
+    ("recurrence", "recurrence"),
+    ("The day it was done ", "met_on"),
+    ("The day of filing ", "filed_on"),
+    ("The day to ask again", "ask_again_on"),
+    ("The filing began on ", "ended_on"),
+    ("The day on which the filing ended ", "ended_on"),
+    ("The due date ", "due_on"),
+    (" has a deadline on ", "due_on"),
+    ("The day ", "until"),
+)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a form. `kind` is text, day, area, choice or radio."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    options: Options = ()
+    blank: str | None = None
+    hint: str | None = None
+    is_required: bool = False
+
+
+def read_form(fields: Sequence[Field]) -> Form:
+    """The fields as they were sent; PostgreSQL keeps no NUL, and nobody can type one."""
+    return Form({field.name: request.form.get(field.name, "").replace("\0", "") for field in fields})
+
+
+def place(form: Form, refused: Refused) -> None:
+    """Put the words of a refusal beside the field that they are about."""
+    words = in_words(str(refused))
+    for said, name in BESIDE:
+        if said in words and name in form.values:
+            form.faults[name] = words
+            return
+    form.refusal = words
+
+
+def in_words(text: str) -> str:
+    """The text with its dates in words, as everywhere on the screens."""
+    return ISO_DAY.sub(lambda found: _in_words(found[0]), text)
+
+
+def _in_words(text: str) -> str:
+    try:
+        return day(dt.date.fromisoformat(text))
+    except ValueError:
+        return text
+
+
+def typed_day(form: Form, name: str, missing: str | None = None) -> dt.date | None:
+    """The date of the field. An empty one is none, or wrong where `missing` says what to do."""
+    text = str(form.values[name]).strip()
+    if not text:
+        if missing:
+            form.faults[name] = missing
+        return None
+    try:
+        if ISO_DAY.fullmatch(text):
+            return dt.date.fromisoformat(text)
+    except ValueError:
+        pass  # The calendar has no such day; said below, like every other text that is no date.
+    form.faults[name] = f"{quoted(text)} is not a date: choose one, or write year-month-day, such as 2027-04-03."
+    return None
+
+
+def typed_code(form: Form, name: str, codes: type[Code], missing: str = NO_LINE) -> Code | None:
+    """The code that was chosen; a missing or foreign one is wrong."""
+    text = str(form.values[name])
+    if text in set(codes):
+        return codes(text)
+    form.faults[name] = missing
+    return None
+
+
+def offered(form: Form, name: str, options: Options, missing: str = NO_LINE) -> str:
+    """What was chosen, if it was offered; what is chosen is checked again, not believed."""
+    text = str(form.values[name])
+    if text and text not in {value for value, _ in options}:
+        form.faults[name] = missing
+    return text
+
+
+def words_of(of: str, codes: type[StrEnum]) -> Options:
+    """The codes with their words, in the order of the codes."""
+    return [(code.value, OF[of][code.value]) for code in codes]

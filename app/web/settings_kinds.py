@@ -1,0 +1,73 @@
+"""The kinds of entries: whether one expires or falls due, and what is to be done about it."""
+
+from __future__ import annotations
+
+from flask import render_template
+from flask.typing import ResponseReturnValue
+
+from app.domain.folding import clean_text
+from app.operations import kinds as operations
+from app.operations import typed
+from app.queries import settings as queries
+from app.queries.settings import KindLine
+from app.web.access import MANAGERS, Visit, for_roles
+from app.web.listing import asked_number
+from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
+from app.web.typed_form import Form, beside, sent, was_done
+
+FIELDS = ("name", "wording", "what_to_do")
+FORM = "settings/fragments/_kind_form.html"
+
+
+@pages.get("/o/<slug>/settings/kinds")
+@for_roles(*MANAGERS)
+def kinds(visit: Visit) -> ResponseReturnValue:
+    found = queries.kinds(visit.act.session, visit.act.org, asked_number("after"))
+    return render_template("settings/kinds.html", visit=visit, found=found)
+
+
+@pages.get("/o/<slug>/settings/kinds/new")
+@for_roles(*ADMINS)
+def new_kind(visit: Visit) -> ResponseReturnValue:
+    return kind_page(visit, Form(dict.fromkeys(FIELDS, "") | {"wording": operations.NEW_KIND_WORDING}), None)
+
+
+@pages.post("/o/<slug>/settings/kinds")
+@for_roles(*ADMINS)
+def add_kind(visit: Visit) -> ResponseReturnValue:
+    form = typed_kind()
+    if was_done(visit.act, form, lambda: operations.add_kind(visit.act, **form.values), beside("name")):
+        return back_to(visit, "kinds")
+    return kind_page(visit, form, None)
+
+
+@pages.get("/o/<slug>/settings/kinds/<int:kind_id>")
+@for_roles(*ADMINS)
+def kind(visit: Visit, kind_id: int) -> ResponseReturnValue:
+    found = found_kind(visit, kind_id)
+    return kind_page(visit, Form({name: getattr(found, name) for name in FIELDS}), found)
+
+
+@pages.post("/o/<slug>/settings/kinds/<int:kind_id>")
+@for_roles(*ADMINS)
+def change_kind(visit: Visit, kind_id: int) -> ResponseReturnValue:
+    found, form = found_kind(visit, kind_id), typed_kind()
+    if was_done(visit.act, form, lambda: operations.change_kind(visit.act, kind_id, **form.values), beside("name")):
+        return back_to(visit, "kinds")
+    return kind_page(visit, form, found)
+
+
+def found_kind(visit: Visit, kind_id: int) -> KindLine:
+    return or_404(queries.kind(visit.act.session, visit.act.org, kind_id))
+
+
+def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseReturnValue:
+    return form_page(visit, FORM, f"Kind {found.name}" if found else "Add a kind", form, kind=found)
+
+
+def typed_kind() -> Form:
+    form = sent(*FIELDS)
+    form.check("name", typed.one_line, form.values["name"], "The name of the kind")
+    form.check("wording", operations.check_wording, form.values["wording"])
+    form.check("what_to_do", clean_text, form.values["what_to_do"], "What to do", typed.LONGEST_NOTE)
+    return form

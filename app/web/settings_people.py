@@ -1,0 +1,137 @@
+"""The people: who is let in, as what, to which sites and until when. Nobody is deleted; somebody may be disabled."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection
+from typing import Any
+
+from flask import abort, render_template
+from flask.typing import ResponseReturnValue
+
+from app.domain.acts import Role
+from app.domain.folding import fold_address
+from app.operations import members, passwords, typed
+from app.operations import people as operations
+from app.queries import settings as queries
+from app.queries.settings import PersonLine
+from app.web.access import MANAGERS, Visit, for_roles
+from app.web.listing import asked_number
+from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
+from app.web.typed_form import Form, day_of, sent, was_done
+
+FIELDS, LISTS = ("name", "role", "valid_until"), ("sites",)
+FORM, SWITCH = "settings/fragments/_person_form.html", "settings/fragments/_person_switch.html"
+
+
+@pages.get("/o/<slug>/settings/people")
+@for_roles(*MANAGERS)
+def people(visit: Visit) -> ResponseReturnValue:
+    after = asked_number("after")
+    found = queries.people(visit.act.session, visit.act.org, visit.act.now, after)
+    return render_template("settings/people.html", visit=visit, found=found, today=visit.act.now.date())
+
+
+@pages.get("/o/<slug>/settings/people/new")
+@for_roles(*ADMINS)
+def new_person(visit: Visit) -> ResponseReturnValue:
+    facts: dict[str, Any] = {"email": "", "name": "", "role": Role.staff.value, "valid_until": "", "sites": []}
+    return person_page(visit, Form(facts), None)
+
+
+@pages.post("/o/<slug>/settings/people")
+@for_roles(*ADMINS)
+def add_person(visit: Visit) -> ResponseReturnValue:
+    form = typed_person("email", "password")
+    email, password, act = form.values["email"], form.values.pop("password"), visit.act
+    address = form.check("email", fold_address, email)
+    if address and queries.is_member(act.session, act.org, address):
+        form.faults["email"] = f"{address} is a member already: open that person, and enable them if they are disabled."
+    hashed = form.check("password", passwords.hashed, password) if password else None
+    site_ids = chosen_sites(visit, form)
+    until = form.check("valid_until", last_day, form.values["valid_until"])
+
+    def deed() -> None:
+        member_id = operations.add_member(act, email, form.values["role"], form.values["name"], hashed, until)
+        operations.limit_member(act, member_id, site_ids)
+
+    return back_to(visit, "people") if was_done(act, form, deed) else person_page(visit, form, None)
+
+
+@pages.get("/o/<slug>/settings/people/<int:member_id>")
+@for_roles(*ADMINS)
+def person(visit: Visit, member_id: int) -> ResponseReturnValue:
+    found = found_person(visit, member_id)
+    facts: dict[str, Any] = {
+        "name": found.name,
+        "role": found.role,
+        "valid_until": typed.iso(found.valid_until) or "",
+        "sites": [str(site) for site in found.site_ids],
+        "email_alerts": ["yes"] if found.email_alerts else [],
+    }
+    return person_page(visit, Form(facts), found)
+
+
+@pages.post("/o/<slug>/settings/people/<int:member_id>")
+@for_roles(*ADMINS)
+def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
+    found, form, act = found_person(visit, member_id), typed_person(lists=("email_alerts",)), visit.act
+    site_ids = chosen_sites(visit, form, found.site_ids)
+    until = form.check("valid_until", last_day, form.values["valid_until"])
+
+    def deed() -> None:
+        members.change_member(act, member_id, form.values["name"], form.values["role"], until)
+        operations.limit_member(act, member_id, site_ids)
+        operations.set_email_alerts(act, member_id, bool(form.values["email_alerts"]))
+
+    return back_to(visit, "people") if was_done(act, form, deed) else person_page(visit, form, found)
+
+
+@pages.post("/o/<slug>/settings/people/<int:member_id>/disable")
+@for_roles(*ADMINS)
+def disable_person(visit: Visit, member_id: int) -> ResponseReturnValue:
+    return switched(visit, member_id, operations.disable_member)
+
+
+@pages.post("/o/<slug>/settings/people/<int:member_id>/enable")
+@for_roles(*ADMINS)
+def enable_person(visit: Visit, member_id: int) -> ResponseReturnValue:
+    return switched(visit, member_id, operations.enable_member)
+
+
+def switched(visit: Visit, member_id: int, deed: Callable[..., bool]) -> ResponseReturnValue:
+    found, form = found_person(visit, member_id), Form({})
+    if was_done(visit.act, form, lambda: deed(visit.act, member_id)):
+        return back_to(visit, "people")
+    return form_page(visit, SWITCH, found.name, form, person=found)
+
+
+def found_person(visit: Visit, member_id: int) -> PersonLine:
+    return or_404(queries.person(visit.act.session, visit.act.org, visit.act.now, member_id))
+
+
+def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseReturnValue:
+    sites = queries.site_names(visit.act.session, visit.act.org, found.site_ids if found else ())
+    heading = found.name if found else "Add a person"
+    return form_page(visit, FORM, heading, form, person=found, sites=list(sites.items()))
+
+
+def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:
+    form = sent(*FIELDS, *more, lists=(*LISTS, *lists))
+    form.check("name", typed.one_line, form.values["name"], "The name")
+    form.check("role", typed.code, Role, form.values["role"], "a role")
+    return form
+
+
+def chosen_sites(visit: Visit, form: Form, present: Collection[int] = ()) -> list[int]:
+    """The sites that were ticked; one that was not on the page is not there: 404."""
+    offered = queries.site_names(visit.act.session, visit.act.org, present)
+    if not all(one.isdecimal() and int(one) in offered for one in form.values["sites"]):
+        abort(404)
+    return sorted({int(one) for one in form.values["sites"]})
+
+
+def last_day(text: str) -> dt.date | None:
+    """Raises Refused for what is no date, or one outside the years of the register."""
+    day = day_of(text)
+    return None if day is None else typed.register_day(day, "The last day")

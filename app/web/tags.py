@@ -1,0 +1,69 @@
+"""The state of an entry in words: what its tags say, most urgent first. A colour only repeats the word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.domain.acts import Status
+from app.queries.register import SOON, Line
+from app.queries.watched import Gap
+from app.web.words import OF, counted, day, days_left, word
+
+LATE, NEAR, GOOD, PLAIN = "late", "soon", "good", ""
+
+# Why nobody is told of an entry, in a sentence about it alone; the list counts many and has words of its own.
+WHY_NOT = {
+    Gap.site_archived: "its site is archived",
+    Gap.draft: "it is a draft",
+    Gap.out_of_service: "it is out of service",
+    Gap.no_date: "it has no open deadline",
+    Gap.no_rule: "no active rule is about its kind at its site",
+    Gap.nobody_to_tell: "there is nobody to tell",
+    Gap.paused: "its alerts are paused",
+}
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A word, and the class of its colour."""
+
+    words: str
+    colour: str = PLAIN
+
+
+def tags_of(line: Line) -> list[Tag]:
+    """At least one tag; of an entry that is off the watch, that one alone."""
+    if line.status != Status.watched:
+        return [Tag(word(line.status, "status"))]
+    found = [of_due_date(line)]
+    if line.is_filed:
+        found.insert(1 if found[0].colour == LATE else 0, Tag("Pending with the authority", NEAR))
+    if line.is_paused:
+        found.append(Tag(f"Paused until {day(line.snoozed_until)}", NEAR))
+    if line.gap in (Gap.no_rule, Gap.nobody_to_tell, Gap.site_archived):
+        found.append(Tag(f"Not watched: {OF['gap'][line.gap]}", LATE))
+    return found
+
+
+def left_of(line: Line) -> str:
+    """How far the due date is away; of a paper that stays in force meanwhile, only that its date has passed."""
+    if line.due_on is None or line.today is None or line.status == Status.archived:
+        return ""
+    if line.due_on < line.today and line.is_filed_in_force:
+        return f"its date passed {counted((line.today - line.due_on).days, 'day')} ago"
+    return days_left(line.due_on, line.today, line.wording)
+
+
+def of_due_date(line: Line) -> Tag:
+    left = line.days_left
+    if line.due_on is None:
+        return Tag("No date", LATE)
+    if left is None:
+        return Tag("Date at the site unknown", LATE)
+    if left < 0:
+        if line.is_filed_in_force:
+            return Tag("In force meanwhile", GOOD)
+        return Tag("Expired" if line.wording == "expires" else "Overdue", LATE)
+    if left == 0:
+        return Tag("Today", NEAR)
+    return Tag("Within 30 days", NEAR) if left <= SOON.days else Tag("OK", GOOD)

@@ -1,0 +1,230 @@
+"""An organisation with something on every page, a second one like it, and what the sweeps over all routes share."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from flask import Flask
+from sqlalchemy import text, update
+from werkzeug.routing import Rule
+
+from app.database import SCHEDULER, transaction
+from app.domain.acts import Answer
+from app.domain.delivery import State
+from app.extensions import db
+from app.ledger import answers
+from app.ledger.align import deliver
+from app.ledger.scan import scan
+from app.models import Delivery, NotificationLedger, SchedulerProcess
+from app.operations import obligations, people, register, rules
+from app.operations.kinds import change_kind
+from app.trail.act import Act
+from tests import factories
+from tests.factories import NOW, Acme
+from tests.people import INSPECTOR, OFFICER, OUTSIDER, STAFF
+from tests.web.conftest import ADMIN, HASH, Browser
+
+SignIn = Callable[[str], Browser]
+ROLES = {"admin": ADMIN, "officer": OFFICER, "staff": STAFF, "inspector": INSPECTOR}
+TODAY = NOW.date()
+BEFORE = NOW - dt.timedelta(days=10)
+NO_SUCH = 987_654_321  # An id that nobody has.
+NO_NUMBER_OF_OURS = 10**25  # One that no column could hold.
+HOSTILE = '<img src=x onerror=alert(1)>"><script>alert(\'x\')</script>{{7*7}} hx-get="/x" hx-trigger="load"'
+
+
+@dataclass
+class Furnished:
+    """The organisation, and the ids of its rows by the names that the routes give their arguments."""
+
+    acme: Acme
+    slug: str
+    ids: dict[str, int] = field(default_factory=dict)
+
+
+def days(count: int) -> dt.date:
+    return TODAY + dt.timedelta(days=count)
+
+
+def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = lambda plain: plain) -> Furnished:
+    """Fill it: what was told ten days ago and answered since, each state of an entry, of a message and of a rule.
+
+    `owner` is the member who is responsible; `worded` turns each text that a person typed into the one to store.
+    """
+    place = Furnished(acme, slug, {"member_id": acme.members[owner]})
+    with acme.acting(BEFORE) as act:
+        add_places(act, place, worded)
+        add_entries(act, place, acme.members[owner], worded)
+        add_rules(act, place, worded)
+    for deed in (scan, deliver):
+        with acme.watching(BEFORE) as act:
+            deed(act)
+    with acme.watching() as act:
+        spoil_messages(act, worded)
+        beat = {"heartbeat_at": NOW, "scanned_at": NOW, "delivered_at": NOW}
+        act.session.add(SchedulerProcess(id=uuid.uuid4(), host="h", pid=1, version="1", started_at=BEFORE, **beat))
+    with acme.acting() as act:
+        place.ids["claim_id"] = claim_of(act, "P-1")
+        answer(act, acme.members[owner], worded)
+        end_some(act, acme.members[owner], worded)
+    return place
+
+
+def add_places(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    place.ids["site_id"] = factories.site(act)
+    yard = place.ids["yard_id"] = people.add_site(act, worded("Yard"), "Atlantic/Canary", "ES", "CN")
+    people.archive_site(act, people.add_site(act, worded("Old yard"), "Europe/Lisbon"))
+    place.ids["kind_id"] = factories.kind(act, worded("permit"))
+    change_kind(act, place.ids["kind_id"], worded("permit"), "expires", worded("Take the sample."))
+    place.ids["post_id"] = people.add_post(act, worded("plant manager"))
+    for site_id in (place.ids["site_id"], yard):
+        people.assign_post(act, place.ids["post_id"], place.ids["member_id"], site_id, TODAY, days(90))
+    people.add_post(act, worded("empty chair"))
+
+
+def add_entries(act: Act, place: Furnished, owner: int, worded: Callable[[str], str]) -> None:
+    """P-1 is told to everybody and not answered; the others are each in a state of their own."""
+    texts = {"legal_basis": worded("Law 3"), "notes": worded("In the blue folder."), "recurrence": "1y"}
+    given = {"kind": worded("permit"), "owner_member_id": owner, "recurrence_basis": "done", **texts}
+    given["extra"] = {worded("Fee"): worded("12")}
+
+    def add(reference: str, due_in: int | None = 5, **more: object) -> int:
+        due_on = None if due_in is None else days(due_in)
+        made = factories.subject(act, reference, due_on, title=worded(f"Boiler {reference}"), **given | more)
+        return made.id
+
+    whole = add("P-1")
+    place.ids["subject_id"] = whole
+    place.ids["obligation_id"] = obligations.open_obligation(act, register.get_subject(act, whole), days(5)).id
+    add(worded("P-1.1"), part_of_id=whole, holder_id=owner)
+    add("DRAFT", status="draft")
+    add("RESTING", status="out_of_service")
+    add("GONE", status="archived")
+    add("PAUSED", snoozed_until=days(4))
+    add("NOBODY", 20, owner_member_id=None)
+    add("DATELESS", None)
+    for reference, due_in in (("LATE", -3), ("LOST", 6), ("BACK", 7), ("DONE", 8), ("FILED", 9), ("MOVED", 40)):
+        add(reference, due_in)
+    add("POST", owner_member_id=None, owner_post_id=place.ids["post_id"])
+
+
+def add_rules(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    to = ("owner", "role:admin", "role:officer", f"post:{worded('plant manager')}")
+    rule = factories.rule(act, worded("Permits"), ("90d", "30d", "7d"), to, ("in_app", "email"))
+    place.ids["rule_id"] = rule.id
+    rules.switch(act, factories.rule(act, worded("Off"), kinds=[worded("permit")], sites=["Madrid"]).name, False)
+
+
+def claim_of(act: Act, reference: str) -> int:
+    query = act.session.query(NotificationLedger.id).filter_by(org_id=act.org, reference=reference, standing="open")
+    return int(query.order_by(NotificationLedger.id).first()[0])  # type: ignore[index]
+
+
+def spoil_messages(act: Act, worded: Callable[[str], str]) -> None:
+    for reference, state in (("LOST", State.in_doubt), ("BACK", State.bounced), ("LATE", State.failed)):
+        of_claim = update(Delivery).where(Delivery.claim_id == claim_of(act, reference), Delivery.channel == "email")
+        said = {"last_reply": worded("550 no such mailbox"), "sent_to": "b@acme.example", "handed_over_at": BEFORE}
+        act.session.execute(of_claim.values(state=state, **said))
+
+
+def answer(act: Act, member_id: int, worded: Callable[[str], str]) -> None:
+    for reference, said in (("DONE", Answer.done), ("MOVED", Answer.help), ("BACK", Answer.not_mine)):
+        note = worded("See the folder.")
+        answers.acknowledge_once(act, claim_id=claim_of(act, reference), member_id=member_id, answer=said, note=note)
+
+
+def end_some(act: Act, member_id: int, worded: Callable[[str], str]) -> None:
+    """A deadline that was moved, one that is filed, one that was done; an entry archived, one back, a pause."""
+    note = worded("As agreed.")
+    subjects = {name: register.find_subject(act, name) for name in ("FILED", "MOVED", "LATE", "PAUSED", "GONE")}
+    filed, moved = (obligations.find_obligation(act, subjects[name]) for name in ("FILED", "MOVED"))
+    obligations.file(act, filed.id, TODAY, worded("ENT-1"), "unclear", days(2))
+    obligations.move(act, moved.id, days(60), "law_change", note)
+    more = obligations.add_obligation(act, subjects["LATE"], days(-40))
+    obligations.close(act, more.id, "not_required", reason="replaced", note=note, member_id=member_id)
+    register.snooze(act, subjects["PAUSED"], days(10), "waiting", note)
+    register.restore(act, subjects["GONE"], note)
+    register.archive(act, subjects["GONE"], "replaced", note)
+
+
+def other() -> Furnished:
+    """The organisation "other", where Omar is the officer, furnished in the same way."""
+    acme = factories.acme(slug="other")
+    with acme.acting() as act:
+        for address, role in ((OUTSIDER, "officer"), ("ola@other.example", "staff"), ("oda@other.example", "admin")):
+            name = address.partition("@")[0].capitalize()
+            acme.members[name] = people.add_member(act, address, role, name=name, password_hash=HASH)
+    return furnish(acme, "other", "Ola")
+
+
+def routes(app: Flask) -> dict[str, Rule]:
+    """Every route of the application, by "METHOD address"; HEAD goes with GET, and Flask itself answers OPTIONS."""
+    return {
+        f"{method} {rule.rule}": rule
+        for rule in app.url_map.iter_rules()
+        for method in sorted(rule.methods or ())
+        if method not in ("HEAD", "OPTIONS")
+    }
+
+
+# What fills the arguments that are no ids.
+WORDS = {"queue": "overdue", "stamp": "0" * 12, "name": "app.css"}
+DEEDS = {"/o/<slug>/register/<int:subject_id>/<deed>": "pause"}
+
+
+def address(rule: Rule, slug: str, ids: dict[str, int]) -> str:
+    """The address of a route with these ids."""
+    words = {"deed": DEEDS.get(rule.rule, "close"), **WORDS}
+    filled = rule.rule
+    for name in rule.arguments:
+        value = slug if name == "slug" else ids.get(name, words.get(name))
+        assert value is not None, f"{rule.rule}: the tests do not know what to fill in for {name}"
+        filled = re.sub(rf"<(?:\w+:)?{name}>", str(value), filled)
+    return filled
+
+
+def plain(page: str) -> str:
+    """The page without the token, which differs by second and session."""
+    return re.sub(r"(X-CSRFToken&?#?\w*;?\"?: ?\"|name=\"csrf_token\" value=\")[^\"]+", r"\1", page)
+
+
+@contextlib.contextmanager
+def undone() -> Iterator[None]:
+    """Whatever happens inside leaves nothing behind, so that each route of a sweep finds the same rows."""
+    savepoint = db.session().get_bind().begin_nested()  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        db.session.remove()
+        savepoint.rollback()
+
+
+def contents(*places: Furnished) -> dict[str, str]:
+    """Every row that there is, by organisation and table; signing in and refusals are noted, and left out here."""
+    found = {}
+    for place in places:
+        with transaction(place.acme.org, SCHEDULER) as session:
+            names = session.scalars(text("select tablename from pg_tables where schemaname = 'public'")).all()
+        with transaction(place.acme.org) as session:
+            for name in names:
+                rows = session.scalars(text(f"select t::text from {name} t {EXCEPT.get(name, '')} order by 1")).all()
+                found[f"{place.slug}.{name}"] = "\n".join(map(str, rows))
+    return found
+
+
+NOTED = "('access_refused', 'signed_in')"
+EXCEPT = {
+    "audit_event": f"where type not in {NOTED}",
+    "audit_unsealed": f"where event_id not in (select id from audit_event where type in {NOTED})",
+}
+
+
+def refusals(place: Furnished) -> int:
+    """How many refused accesses the trail of the organisation names."""
+    with transaction(place.acme.org) as session:
+        return int(session.scalar(text("select count(*) from audit_event where type = 'access_refused'")) or 0)

@@ -44,16 +44,17 @@ POSTS = {
     "HR": (("Aveiro tiles", "Ana"), ("Vitoria", "Ana")),
 }
 
+# Name, whether it expires or falls due, what to do.
 KINDS = (
-    "Permit",
-    "Inspection",
-    "Lifting gear",
-    "Training",
-    "Insurance",
-    "Contract",
-    "Report",
-    "Sample",
-    "Radiation source",
+    ("Permit", "expires", "Ask the authority for the renewal; file the receipt."),
+    ("Inspection", "falls_due", "Have it inspected, and keep the report."),
+    ("Lifting gear", "falls_due", "Have it examined by the competent person; out of use until then."),
+    ("Training", "expires", "Book the next course with HR."),
+    ("Insurance", "expires", "Ask the broker for the new policy."),
+    ("Contract", "expires", "Renew it or give notice."),
+    ("Report", "falls_due", "Send it to the authority and keep the receipt."),
+    ("Sample", "falls_due", "Take the sample (2 litres, blue bottle) and hand it in at reception before 14:00."),
+    ("Radiation source", "expires", "Ask the authority for the renewal."),
 )
 
 # No rule is for the kind "Radiation source": the entry that has it is not watched, and the first page says so.
@@ -131,6 +132,6 @@ def furnish(act: Act, password_hash: str, today: dt.date) -> Cast:
         cast.posts[post] = people.add_post(act, post)
         for site, first_name in holders:
             people.assign_post(act, cast.posts[post], cast.people[first_name], cast.sites[site])
-    cast.kinds = {name: kinds.find_or_make(act, [name]).ids[kinds.key_of(name)] for name in KINDS}
+    cast.kinds = {name: kinds.add_kind(act, name, wording, what_to_do) for name, wording, what_to_do in KINDS}
     rules.apply(act, RULES)
     return cast

@@ -25,7 +25,7 @@ browser: .venv/made
 		|| { echo "make: install chromium (Debian: apt-get install chromium), then try again" >&2; exit 1; }
 
 test: setup browser lint types
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .

@@ -52,7 +52,7 @@ def json_option(command: Command) -> Command:
 def find_org(slug: str | None) -> int:
     """The id of the organisation. Raises Refused if there is none, or several and none named."""
     with transaction() as session:
-        orgs = dict(session.execute(select(Organisation.slug, Organisation.id)).tuples().all())
+        orgs = dict(session.execute(select(Organisation.slug, Organisation.id)).all())
     if slug is not None:
         if slug not in orgs:
             raise Refused(f"there is no organisation {slug!r}: `onus org add` makes one")

@@ -19,9 +19,11 @@ from app.trail.act import Act
 
 AT_ONCE = 10_000  # Deliveries of one statement: short locks, and hardly slower than all at once.
 
-INCOMPLETE = """
-select distinct subject_id from notification_ledger
-where org_id = :org and standing = 'open' and delivered_at is null"""
+# Whatever changed stands in the queue; beside it, only what is about to leave must be looked at once more.
+LEAVING = """
+select distinct l.subject_id
+from delivery x join notification_ledger l on l.org_id = :org and l.id = x.claim_id
+where x.org_id = :org and x.channel = 'in_app' and x.state = 'pending' and x.next_attempt_at <= :now"""
 
 IN_APP = """
 with due as materialized (
@@ -64,13 +66,13 @@ class Delivered:
 def align(act: Act) -> int:
     """Make what has not left follow the facts of now; the number of deliveries cancelled. Again changes nothing.
 
-    It looks at the subjects with a claim that is not delivered, and at those that the queue names for the next scan,
-    since somebody may have taken over what was told already.
+    It looks at the subjects of what is about to leave, and at those that the queue names for the next scan: what is
+    told nowhere yet may be wanted no longer, and somebody may have taken over what was told already.
     """
     judge_alone(act)
     days = read_site_days(act)
     queued = read_queue(act, days.days.values())
-    subjects = queued.subjects | {row.subject_id for row in act.run(INCOMPLETE)}
+    subjects = queued.subjects | {row.subject_id for row in act.run(LEAVING)}
     if not subjects and not queued.everything:
         return 0
     scope = {"subjects": None if queued.everything or len(subjects) > FEW else sorted(subjects)}

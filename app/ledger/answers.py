@@ -77,18 +77,22 @@ def acknowledge_once(
     return True
 
 
+# A deadline is one line in the inbox: whoever opens it has seen its older alerts, too.
 OPENED = """
-update delivery set seen_at = :now
-where org_id = :org and claim_id = :claim and recipient_id = :member and channel = 'in_app' and state = 'delivered'
-  and seen_at is null
-returning id"""
+update delivery x set seen_at = :now
+from notification_ledger l, notification_ledger c
+where c.org_id = :org and c.id = :claim
+  and l.org_id = :org and l.subject_id = c.subject_id and l.due_on = c.due_on
+  and x.org_id = :org and x.claim_id = l.id and x.recipient_id = :member
+  and x.channel = 'in_app' and x.state = 'delivered' and x.seen_at is null
+returning x.id, x.claim_id"""
 
 
 def mark_opened(act: Act, *, claim_id: int, member_id: int) -> bool:
-    """Record that the member has opened what was delivered to them in the app. Once; it is no answer."""
-    opened = act.run(OPENED, {"claim": claim_id, "member": member_id}).scalars().all()
-    for delivery in opened:
-        act.record("opened", claim_id=claim_id, delivery_id=delivery, member=member_id)
+    """Record that the member has opened what the app told them of this deadline. Once; it is no answer."""
+    opened = act.run(OPENED, {"claim": claim_id, "member": member_id}).all()
+    for row in opened:
+        act.record("opened", claim_id=row.claim_id, delivery_id=row.id, member=member_id)
     return bool(opened)
 
 

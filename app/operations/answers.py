@@ -94,9 +94,7 @@ def open_claim(act: Act, member_id: int, claim_id: int) -> bool:
 
 def _of_claim(act: Act, member_id: int, claim_id: int) -> tuple[Member, NotificationLedger, Subject]:
     of_org = NotificationLedger.org_id == act.org
-    claim = act.session.scalars(
-        select(NotificationLedger).where(of_org, NotificationLedger.id == claim_id, STANDS)
-    )
+    claim = act.session.scalars(select(NotificationLedger).where(of_org, NotificationLedger.id == claim_id, STANDS))
     found = claim.one_or_none()
     if found is None:
         raise LookupError(claim_id)

@@ -19,7 +19,6 @@ from app.queries.register import Line, read_line
 from app.queries.sight import Sight, SiteDay
 from app.queries.watched import Gap
 
-LARGEST_ID = 2**63 - 1  # What a bigint holds; an address may name anything.
 PARTS_SHOWN = 200  # More parts than any permit has conditions.
 
 
@@ -108,7 +107,7 @@ class Entry:
 
 def read_entry(session: Session, sight: Sight, subject_id: int) -> Entry | None:
     """The entry, or None where there is none that the person may see."""
-    line = read_line(session, sight, subject_id) if subject_id <= LARGEST_ID else None
+    line = read_line(session, sight, subject_id)
     if line is None:
         return None
     facts = session.execute(_facts(sight, subject_id)).one()._mapping

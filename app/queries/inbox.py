@@ -20,16 +20,23 @@ from app.domain.errors import UnusableZone
 from app.domain.thresholds import sharpest_first
 from app.models import Delivery, Site
 from app.models.wanted import REACH, WANTED
+from app.queries.queues import PLAN_SIMPLY
 
 MOST = 200  # Deadlines of one inbox; nobody reads more, and the register has them all.
 
 ARRIVED = State.delivered
 IN_THE_APP = f"x.channel = 'in_app' and x.state = '{ARRIVED}'"
 
+# What was told stays told; but whoever is limited to other sites since sees it no more: the entry's site decides.
 SUBJECTS = f"""
 select distinct l.subject_id
-from delivery x join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
-where x.org_id = :org and x.recipient_id = :member and {IN_THE_APP}"""
+from delivery x
+join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
+join subject s on s.org_id = :org and s.id = l.subject_id
+where x.org_id = :org and x.recipient_id = :member and {IN_THE_APP}
+  and (not exists (select from member_site v where v.org_id = :org and v.member_id = :member)
+       or exists (select from member_site v
+                  where v.org_id = :org and v.member_id = :member and v.site_id = s.site_id))"""
 
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
@@ -107,8 +114,8 @@ class Alert:
     also_told: list[str] = field(default_factory=list)
 
 
-def count_unread(session: Session, org: int, member_id: int) -> int:
-    """The alerts delivered to the person in the app that they have not opened."""
+def count_unread(session: Session, org: int, member_id: int, now: dt.datetime) -> int:
+    """How many lines of the inbox are new to the person. Most have none, and that is known at once."""
     query = select(func.count()).where(
         Delivery.org_id == org,
         Delivery.recipient_id == member_id,
@@ -116,7 +123,9 @@ def count_unread(session: Session, org: int, member_id: int) -> int:
         Delivery.state == State.delivered,
         Delivery.seen_at.is_(None),
     )
-    return session.execute(query).scalar_one()
+    if session.execute(query).scalar_one() == 0:
+        return 0
+    return sum(alert.unread for alert in read_inbox(session, org, member_id, now))
 
 
 def read_inbox(
@@ -127,6 +136,7 @@ def read_inbox(
     subjects = [row.subject_id for row in session.execute(text(SUBJECTS), given)]
     if not subjects:
         return []
+    session.execute(PLAN_SIMPLY)
     given |= {"subjects": subjects} | site_facts(session, org, now)
     families: dict[tuple[int, dt.date], list[Any]] = defaultdict(list)
     for row in session.execute(text(ALERTS), given):

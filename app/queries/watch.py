@@ -128,7 +128,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
 def read_last_scan(session: Session, org: int) -> ScanRun | None:
     """The last scan; what an act wrote at the start of a rule is not one."""
     statement = select(ScanRun).where(ScanRun.org_id == org, ScanRun.trigger != "start")
-    return session.execute(statement.order_by(ScanRun.started_at.desc(), ScanRun.id.desc()).limit(1)).scalar()
+    return session.execute(statement.order_by(ScanRun.id.desc()).limit(1)).scalar()
 
 
 def read_sites(

@@ -47,7 +47,8 @@ def serve(app: Flask) -> None:
     app.session_interface = Cookies(chosen)
     app.url_map.converters["int"] = RowId
     csrf.init_app(app)
-    login.init_app(app)
+    # No page asks who is signed in, and the page that says that the database is gone could not ask it.
+    login.init_app(app, add_context_processor=False)
     headers.register(app)
     errors.register(app)
     words.register(app)

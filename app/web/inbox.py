@@ -12,6 +12,7 @@ from app.domain.errors import Refused
 from app.operations import answers
 from app.queries.inbox import Alert, read_inbox
 from app.web.access import Visit, for_roles
+from app.web.entry_fields import in_words
 from app.web.hypermedia import VARY, go_to, page_or_fragment, wants_fragment
 
 pages = Blueprint("inbox", __name__)
@@ -103,4 +104,6 @@ def refused(visit: Visit, claim_id: int, typed: dict[str, str], fault: str) -> R
 def worded(fault: Refused) -> str:
     """The refusal of a command, in the words of the page."""
     said = str(fault)
-    return "Choose the day until which you are on it." if "--until" in said and "needs" in said else said
+    if "an answer: write one of" in said:
+        return "Choose one of the answers."
+    return "Choose the day until which you are on it." if "--until" in said and "needs" in said else in_words(said)

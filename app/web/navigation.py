@@ -22,4 +22,4 @@ def pages_for(visit: Visit) -> list[tuple[str, str]]:
 
 def unread_count(visit: Visit) -> int:
     """How many alerts wait in the person's inbox that they have not opened."""
-    return count_unread(visit.act.session, visit.act.org, visit.person.member_id)
+    return count_unread(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)

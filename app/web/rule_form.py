@@ -115,7 +115,7 @@ def typed(visit: Visit, offered: Choices) -> tuple[Form, RuleText]:
     )
     missing = {
         "name": (text.name.strip(), "Give the rule a name."),
-        "notices": (text.thresholds, "Say when to tell: tick at least one, or write one."),
+        "notices": (text.thresholds, "Say when to tell: choose at least one, or write one."),
         "channels": (text.channels, "Choose at least one way."),
         "to": (text.to or form.values["others"].strip(), "Choose at least one, or write an address below."),
     }

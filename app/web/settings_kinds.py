@@ -68,6 +68,7 @@ def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseRetur
 def typed_kind() -> Form:
     form = sent(*FIELDS)
     form.check("name", typed.one_line, form.values["name"], "The name of the kind")
-    form.check("wording", operations.check_wording, form.values["wording"])
+    if form.check("wording", operations.check_wording, form.values["wording"]) is None:
+        form.faults["wording"] = "Choose one of the two."
     form.check("what_to_do", clean_text, form.values["what_to_do"], "What to do", typed.LONGEST_NOTE)
     return form

@@ -119,7 +119,8 @@ def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseR
 def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:
     form = sent(*FIELDS, *more, lists=(*LISTS, *lists))
     form.check("name", typed.one_line, form.values["name"], "The name")
-    form.check("role", typed.code, Role, form.values["role"], "a role")
+    if form.check("role", typed.code, Role, form.values["role"], "a role") is None:
+        form.faults["role"] = "Choose a role."
     return form
 
 

@@ -1,6 +1,6 @@
 """P4, P6: three years of the world's oddest calendars. Each claim comes on the right local date, at its first instant.
 
-The watch ticks as the scheduler does (by queue and window): every noon of 1,096 days, and at each midnight on which
+The watch ticks as the scheduler does (by queue and window): once a week for 1,096 days, and at each midnight on which
 something must happen at a site, and a second before it. What is expected is worked out here by plain date arithmetic,
 without the domain's thresholds.
 """
@@ -45,9 +45,9 @@ def midnight(day: dt.date, zone: str) -> dt.datetime:
 
 
 def due_dates(number: int) -> list[dt.date]:
-    """Every 37 days from a day of its own, so that all days of week and month, and each change of clocks, have one."""
+    """Every 53 days from a day of its own, so that all days of the week and parts of the year have one."""
     days = (LAST - FIRST).days
-    return [FIRST + dt.timedelta(days=40 + n) for n in range(number * 5, days - 50, 37)]
+    return [FIRST + dt.timedelta(days=40 + n) for n in range(number * 5, days - 50, 53)]
 
 
 def test_p4_p6_three_years_of_claims_on_the_right_local_dates(real_app: Flask) -> None:
@@ -72,7 +72,7 @@ def test_p4_p6_three_years_of_claims_on_the_right_local_dates(real_app: Flask) -
         for due in due_dates(number)
         for threshold, days in BEFORE.items()
     }
-    noons = {dt.datetime.combine(FIRST + n * DAY, dt.time(12), dt.UTC) for n in range((LAST - FIRST).days + 1)}
+    noons = {dt.datetime.combine(FIRST + n * DAY, dt.time(12), dt.UTC) for n in range(0, (LAST - FIRST).days, 7)}
     midnights = {instant for *_, instant, _ in expected}
     instants = sorted(noons | midnights | {instant - dt.timedelta(seconds=1) for instant in midnights})
     for now in instants:

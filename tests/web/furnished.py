@@ -23,6 +23,8 @@ from app.ledger.scan import scan
 from app.models import Delivery, NotificationLedger, SchedulerProcess
 from app.operations import obligations, people, register, rules
 from app.operations.kinds import change_kind
+from app.operations.members import change_member
+from app.operations.places import change_organisation
 from app.trail.act import Act
 from tests import factories
 from tests.factories import NOW, Acme
@@ -58,6 +60,8 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
     """
     place = Furnished(acme, slug, {"member_id": acme.members[owner]})
     with acme.acting(BEFORE) as act:
+        change_organisation(act, worded(slug.capitalize()), 24)
+        change_member(act, acme.members[owner], worded(owner), "staff", None)
         add_places(act, place, worded)
         add_entries(act, place, acme.members[owner], worded)
         add_rules(act, place, worded)

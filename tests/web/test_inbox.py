@@ -144,6 +144,16 @@ def test_older_alerts_of_a_deadline_are_folded_into_the_sharpest(staffed: Acme, 
     assert "alert 7 days before, after 30 days before" in page
 
 
+def test_the_count_is_of_lines_and_reaches_zero(staffed: Acme, browser: SignIn, claim: int) -> None:
+    tick(staffed, factories.NOW + dt.timedelta(days=12))
+    last = count(staffed, "select max(id) from notification_ledger where threshold = '7d'")
+    bruno = browser(STAFF)
+    assert '1<span class="aside"> unread</span>' in bruno.get("/o/acme/inbox").text  # Two alerts, one line.
+    bruno.post(f"/o/acme/inbox/{last}/opened", htmx=True)
+    assert '0<span class="aside"> unread</span>' in bruno.get("/o/acme/inbox").text
+    assert count(staffed, "select count(*) from delivery where seen_at is null") == 0
+
+
 def test_whom_it_does_not_concern(browser: SignIn, claim: int) -> None:
     assert browser(OFFICER).get(f"/o/acme/inbox/{claim}").status_code == 404  # Ana was not told.
     inspector = browser(INSPECTOR)

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Rule
 
+from app.operations import people
 from app.web.entry import DEADLINE_DEEDS, ENTRY_DEEDS
 from tests.factories import Acme
 from tests.people import OUTSIDER
@@ -272,3 +273,34 @@ def test_nothing_is_done_without_the_token(app: Flask, browser: SignIn, own: Fur
                 assert person.post(address(rule, "acme", own.ids), htmx).status_code == 400, name
     assert contents(own) == before
     assert person.get("/o/acme/").status_code == 200
+
+
+def test_h38_a_site_out_of_sight_is_not_there(browser: SignIn, own: Furnished, inside: dict[str, Rule]) -> None:
+    """Ana was told of P-1 in Madrid, and is limited to the yard since: nothing of that entry is there for her."""
+    with own.acme.acting() as act:
+        people.limit_member(act, own.acme.members["Ana"], [own.ids["yard_id"]])
+    ana, before, wrong = browser(ROLES["officer"]), contents(own), []
+    missing = ask(ana, "GET ", "/o/acme/nowhere")
+    hidden = {name: rule for name, rule in inside.items() if rule.arguments & {"subject_id", "claim_id"}}
+    assert len(hidden) > 8
+    for name, rule in hidden.items():
+        if "officer" in MATRIX[name][0] and ask(ana, name, address(rule, "acme", own.ids)) != missing:
+            wrong.append(name)
+    assert wrong == []
+    assert contents(own) == before
+    for page in ("register", "evidence/alerts", "today/silent", "today/overdue", "inbox"):
+        assert "Boiler" not in ana.get(f"/o/acme/{page}").text, page
+
+
+@pytest.mark.parametrize("change", ["is_active = false", "left_on = '2027-03-01'", "valid_until = '2027-02-28'"])
+def test_whoever_is_no_member_any_more_is_a_stranger_at_once(
+    browser: SignIn, own: Furnished, inside: dict[str, Rule], change: str
+) -> None:
+    """In the session that is open; the account itself may be a member elsewhere."""
+    dana = browser(ROLES["inspector"])
+    assert dana.get("/o/acme/evidence").status_code == 200
+    with own.acme.acting() as act:
+        act.run(f"update member set {change} where org_id = :org and role = 'inspector'")
+    for name, rule in inside.items():
+        assert ask(dana, name, address(rule, "acme", own.ids))[0] == 404, name
+    assert refusals(own) == 0

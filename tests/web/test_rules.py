@@ -109,7 +109,7 @@ def test_what_the_page_foretells_is_what_the_check_raises(browser: SignIn, kept:
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"name": " "}, "name", "Give the rule a name."),
     ({"notices": "soon, 9x", "usual": []}, "notices", "cannot be read"),
-    ({"notices": "", "usual": []}, "notices", "tick at least one"),
+    ({"notices": "", "usual": []}, "notices", "choose at least one"),
     ({"notices": "9999d"}, "notices", "nothing longer than ten years"),
     ({"channels": []}, "channels", "Choose at least one way."),
     ({"to": [], "others": ""}, "to", "Choose at least one"),

@@ -283,7 +283,7 @@ WRONG_PEOPLE = [
     ({"email": "fay"}, "email", "not an e-mail address"),
     ({"email": STAFF.upper()}, "email", "a member already"),
     ({"name": " "}, "name", "is empty"),
-    ({"role": "boss"}, None, "not a role"),
+    ({"role": "boss"}, None, "Choose a role."),
     ({"password": "short"}, "password", "use 12 to 128"),
     ({"valid_until": "31/03/2027"}, "valid_until", "no date"),
     ({"valid_until": "2127-03-31"}, "valid_until", "outside the years"),

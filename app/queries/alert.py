@@ -70,6 +70,7 @@ class Said:
     note: str
     taken_back_at: dt.datetime | None
     sent_back_at: dt.datetime | None
+    claim_id: int
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,10 @@ class Alert:
     messages: list[Sent]
     answers: list[Said]
     history: list[Happened]
+
+    @property
+    def is_answered_elsewhere(self) -> bool:
+        return any(said.taken_back_at is None and said.sent_back_at is None for said in self.answers)
 
 
 def read_alert(session: Session, sight: Sight, claim_id: int) -> Alert | None:
@@ -144,14 +149,17 @@ def _sent(row: Delivery, person: str, decided_by: str | None, tries: list[Try]) 
 
 
 def _answers(session: Session, org: int, claim_id: int) -> list[Said]:
-    answer = Acknowledgement
+    """An answer counts for the deadline, whichever of its alerts it was given to."""
+    answer, claim, other = Acknowledgement, aliased(NotificationLedger), aliased(NotificationLedger)
+    same = and_(other.org_id == claim.org_id, other.obligation_id == claim.obligation_id)
+    same_deadline = select(other.id).join(claim, same).where(claim.org_id == org, claim.id == claim_id)
     query = (
         select(
             *(Member.name, answer.acknowledged_at, answer.answer, answer.until_on, answer.done_on, answer.note),
-            *(answer.taken_back_at, answer.sent_back_at),
+            *(answer.taken_back_at, answer.sent_back_at, answer.claim_id),
         )
         .join(Member, and_(Member.org_id == answer.org_id, Member.id == answer.member_id))
-        .where(answer.org_id == org, answer.claim_id == claim_id)
+        .where(answer.org_id == org, answer.claim_id.in_(same_deadline))
         .order_by(answer.acknowledged_at, answer.id)
     )
     return [Said(*row) for row in session.execute(query)]

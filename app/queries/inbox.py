@@ -158,7 +158,7 @@ def alert_of(rows: Sequence[Any], answers: Sequence[Said], also_told: list[str],
     return Alert(
         **{name: getattr(top, name) for name in same},
         unread=any(row.seen_at is None for row in rows),
-        older=[row.threshold for row in ordered[1:]],
+        older=[notice for notice in dict.fromkeys(row.threshold for row in ordered) if notice != top.threshold],
         mine=next((said for said in reversed(answers) if said.member_id == member_id), None),
         others=[said for said in answers if said.member_id != member_id],
         also_told=also_told,

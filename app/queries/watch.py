@@ -148,7 +148,9 @@ def read_sites(
         except UnusableZone:
             yield SiteWatch(slug, name, None, scanned_through, last_scan_at, False)
             continue
-        up_to_date = scanned_through is not None and scanned_through >= needed
+        # A site that came after the last scan is looked at by the next one: that is no fault while scans go on.
+        scans_go_on = last_scan_at is not None and now - last_scan_at <= late
+        up_to_date = scanned_through >= needed if scanned_through else scans_go_on
         yield SiteWatch(slug, name, today, scanned_through, last_scan_at, up_to_date)
 
 
@@ -156,7 +158,7 @@ def problems_of_sites(sites: Iterable[SiteWatch]) -> Iterator[str]:
     for site in sites:
         if site.today is None:
             yield f"{site.org}, {site.site}: its time zone cannot be used, so nothing is watched there"
-        elif site.scanned_through is None:
+        elif not site.up_to_date and site.scanned_through is None:
             yield f"{site.org}, {site.site}: not scanned yet"
         elif not site.up_to_date:
             yield f"{site.org}, {site.site}: watched up to {site.scanned_through}, but there it is {site.today}"

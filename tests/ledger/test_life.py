@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.ledger.life import Life
 
-LIVES = int(os.environ.get("ONUS_TEST_LIVES", "30"))  # `make long` lives longer.
+LIVES = int(os.environ.get("ONUS_TEST_LIVES", "20"))  # `make long` lives longer.
 
 
 def test_p1_p4_random_life_agrees_with_the_oracle(real_app: Flask) -> None:

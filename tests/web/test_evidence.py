@@ -181,7 +181,10 @@ def test_an_alert_tells_its_story(browser: SignIn, told: Acme) -> None:
         "On it until 4 March 2027", "Parts are ordered", "19 February 2027, 12:00:00 +01:00", "by the watch",
     ):  # fmt: skip
         assert words in page, words
-    assert "Not sent</span> a later alert covers it" in alert_page(dana, told, "P-1", "superseded")
+    covered = alert_page(dana, told, "P-1", "superseded")
+    assert "Not sent</span> a later alert covers it" in covered
+    assert "through another alert of this deadline" in covered
+    assert "Parts are ordered" in covered
     assert not re.search(r"claim|crossing|threshold|lease|hand-over|standing|watermark|horizon", page.lower())
 
 

@@ -6,8 +6,10 @@ import datetime as dt
 from collections.abc import Callable
 
 import pytest
+from itsdangerous import TimestampSigner
 from sqlalchemy import text
 
+from app import clock
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.operations import obligations, register, rules
@@ -162,3 +164,21 @@ def test_whom_it_does_not_concern(browser: SignIn, claim: int) -> None:
     bruno = browser(STAFF)
     bruno.get("/o/acme/inbox")
     assert bruno.post("/o/acme/inbox/999999/answer", answer="seen").status_code == 404
+
+
+def signed_at(signer: TimestampSigner) -> int:
+    """The token of a form is 3,601 seconds old; the session is not."""
+    age = 3601 if signer.salt == b"wtf-csrf-token" else 0
+    return int(clock.host_now().timestamp()) - age
+
+
+def test_h28_a_page_that_was_open_for_more_than_an_hour_still_saves_what_was_typed(
+    staffed: Acme, browser: SignIn, claim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bruno = browser(STAFF)
+    with monkeypatch.context() as an_hour_ago:
+        an_hour_ago.setattr(TimestampSigner, "get_timestamp", signed_at)
+        assert bruno.get("/o/acme/inbox").status_code == 200
+    answered = bruno.post(f"/o/acme/inbox/{claim}/answer", htmx=True, answer="help", note=NOTE)
+    assert answered.status_code == 200
+    assert count(staffed, f"select count(*) from acknowledgement where note = '{NOTE}'") == 1

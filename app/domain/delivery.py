@@ -60,9 +60,6 @@ class Channel(StrEnum):
 # The states in which something may have reached the recipient: nothing told is sent again by a machine (P3).
 TOLD = frozenset({State.handing_over, State.delivered, State.bounced, State.in_doubt})
 
-# The states in which nothing has left yet, so that a delivery may still be cancelled.
-UNSENT = frozenset({State.pending, State.leased})
-
 # The reasons by which the table of standings cancels a delivery: only these may make it pending again.
 TABLE_REASONS = frozenset(Reason) - {
     Reason.start,

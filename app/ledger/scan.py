@@ -20,13 +20,13 @@ from app.ledger.queue import Queued, read_queue, take_away
 from app.ledger.routes import route_deliveries
 from app.ledger.site_days import SiteDays, read_site_days
 from app.ledger.standings import move_standings, read_unclaimed
+from app.models.ledger import GAP
 from app.trail.act import Act
 
 log = structlog.get_logger()
 
 FEW = 5_000  # Subjects: of more, reading the whole register is faster than looking them up.
 FULL_EVERY = dt.timedelta(hours=24)  # A full scan needs no queue and no watermark, and so finds what they missed.
-GAP = dt.timedelta(minutes=30)  # A longer silence between two quiet scans is shown as a gap, in a row of its own.
 
 # The scan before this one. What an act wrote at the start of a rule looked at nothing; and ids, not instants, since a
 # failure of the clock is recorded by that clock.

@@ -13,6 +13,8 @@ from app.domain.acts import Answer
 from app.domain.delivery import Channel, Reason, Standing, State
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
+GAP = dt.timedelta(minutes=30)  # A longer silence between two looks gets a row of its own, and is shown as a gap.
+
 
 class ScanRun(Base):
     """One scan that moved something, moved a watermark, met an error, or was asked for by a person or an act.

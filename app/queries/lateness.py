@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from app.domain import calendars
 from app.models import AuditEvent, ScanRun
+from app.models.ledger import GAP
 from app.queries.alerts import AlertLine
-from app.queries.scans import GAP
 
 SLACK = dt.timedelta(minutes=10)  # What was committed late may bear an instant before the check that missed it.
 

@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.models import ScanRun
+from app.models.ledger import GAP
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
 
-GAP = dt.timedelta(minutes=30)  # As the scan has it: a longer silence between two looks is a gap.
 MOST_GAPS = 100  # Of one period: with more of them the watch has another trouble.
 
 # What an act writes at the start of a rule is no look, unless quiet ones were counted in it.

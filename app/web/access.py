@@ -30,7 +30,6 @@ View = Callable[..., ResponseReturnValue]
 
 MANAGERS = (Role.admin, Role.officer)
 READERS = (Role.admin, Role.officer, Role.inspector)
-EVERYBODY = tuple(Role)
 
 
 class Principal(UserMixin):  # type: ignore[misc]  # Flask-Login carries no types.

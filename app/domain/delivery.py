@@ -3,6 +3,7 @@
 Must not hold transitions; those are statements of `app/ledger`, each of which names its origin (law 3).
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -67,3 +68,23 @@ TABLE_REASONS = frozenset(Reason) - {
     Reason.not_a_recipient,
     Reason.channel_off,
 }
+
+
+class Outcome(StrEnum):
+    """What one try to hand a message over came to."""
+
+    delivered = "delivered"  # The server has taken it.
+    retry = "retry"  # Refused for now, so nothing was taken.
+    failed = "failed"  # Refused for good, for what the recipient or the message is.
+    in_doubt = "in_doubt"  # The final dot was written, and no answer came.
+    transport = "transport"  # Connection, TLS or sign-in: no message is to blame, and nothing was taken.
+    lost_lease = "lost_lease"  # Not ours any more, and nothing was taken.
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The end of one try: its outcome, the verb that ended it, and what the server (or the network) said."""
+
+    outcome: Outcome
+    verb: str
+    text: str

@@ -5,19 +5,56 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
+import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from flask import current_app
 
 PACKAGE = Path(__file__).parent
 ENVIRONMENTS = ("production", "development", "test")
 
+NO_TLS, STARTTLS, IMPLICIT = "none", "starttls", "implicit"
+PORTS = {NO_TLS: 25, STARTTLS: 587, IMPLICIT: 465}  # RFC 5321, RFC 6409, RFC 8314.
+SMTP_FORM = "write smtp://user:password@host:port?tls=starttls (or implicit, or none), or file: alone"
+SMTP_OPTIONS = frozenset({"tls", "cafile", "verb", "reply"})
+VERB_WITHIN = 30.0  # seconds for the answer to one verb.
+REPLY_WITHIN = 600.0  # seconds for the answer to the final dot, RFC 5321 section 4.5.3.2.6.
+# An address that can stand after MAIL FROM without any extension; RFC 5321 section 4.1.2, less quoted local parts.
+ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+HERE = "http://127.0.0.1:8000"  # Where `onus up` and `onus web` serve unless they are told otherwise.
+
 
 class Misconfigured(Exception):
     """A setting is missing or unusable; the message names it and says what to do."""
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """The mail server that messages are handed to. `tls` is what is required, never a wish; durations are seconds."""
+
+    host: str
+    port: int
+    tls: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    cafile: str | None = None  # The authorities that are trusted instead of those of the host.
+    verb_within: float = VERB_WITHIN
+    reply_within: float = REPLY_WITHIN
+
+    @property
+    def is_loopback(self) -> bool:
+        return is_loopback(self.host)
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """The folder into which messages are written instead of leaving this host."""
+
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -30,7 +67,7 @@ class Settings:
     owner_url: str | None = None
     secret_key: str | None = None
     base_url: str | None = None
-    smtp_url: str | None = None
+    smtp_url: str | None = field(default=None, repr=False)
     mail_from: str | None = None
     scan_every: float = 300.0
     deliver_every: float = 5.0
@@ -71,10 +108,40 @@ class Settings:
             raise Misconfigured("ONUS_CLOCK stops the clock, so it is refused unless ONUS_ENV=test: unset it")
         if self.failpoints is not None and self.env != "test":
             raise Misconfigured("ONUS_FAILPOINTS breaks Onus on purpose: unset it, or set ONUS_ENV=test")
+        _ = self.mail_route(), self.mail_sender()
         if self.env == "production":
             for name, value in (("ONUS_SECRET_KEY", self.secret_key), ("ONUS_BASE_URL", self.base_url)):
                 if value is None:
                     raise Misconfigured(f"{name} is required where ONUS_ENV=production: set it")
+
+    def mail_route(self) -> MailServer | Outbox | None:
+        """Where messages go; None while ONUS_SMTP_URL is unset. Raises Misconfigured, without the value."""
+        if self.smtp_url is None:
+            return None
+        if self.smtp_url.lower().startswith("file:"):
+            if self.smtp_url[5:].strip("/"):
+                raise Misconfigured(
+                    "ONUS_SMTP_URL names a file, but messages go to ONUS_HOME/outbox: write file: alone"
+                )
+            return Outbox(self.home / "outbox")
+        return mail_server(self.smtp_url)
+
+    def mail_sender(self) -> tuple[str | None, str]:
+        """The name, if one is set, and the address that messages come from."""
+        if self.mail_from is None:
+            host = re.match(r"[a-z]+://([A-Za-z0-9.-]+)", self.links_to())
+            return None, f"onus@{host[1].lower() if host else 'localhost'}"
+        named = re.fullmatch(r'"?([^"<>@\x00-\x1f]*?)"?\s*<([^<>]*)>', self.mail_from)
+        name, address = (named[1].strip() or None, named[2].strip()) if named else (None, self.mail_from)
+        if ADDRESS.fullmatch(address) is None:
+            raise Misconfigured(
+                f"ONUS_MAIL_FROM is {self.mail_from!r}: write onus@example.org or Onus <onus@example.org>, in ASCII"
+            )
+        return name, address
+
+    def links_to(self) -> str:
+        """The start of every link to a page that leaves Onus, without a slash at its end."""
+        return (self.base_url or HERE).rstrip("/")
 
     def session_key(self) -> str:
         """The key that signs sessions: the one that was set, else one made once and kept in ONUS_HOME."""
@@ -101,7 +168,48 @@ def beside(name: str) -> Path:
     return tree if (PACKAGE.parent / "pyproject.toml").is_file() and tree.is_dir() else PACKAGE / name
 
 
-def seconds(given: Mapping[str, str], name: str, default: float) -> float:
+def mail_server(url: str) -> MailServer:
+    """Read `smtp://user:password@host:port?tls=…`. The password is never repeated in a refusal.
+
+    Without `tls` it is `none` for this host itself, where nobody listens in between, and `starttls` for every other.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = unquote(parts.hostname or ""), parts.port
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError:
+        raise Misconfigured(f"ONUS_SMTP_URL cannot be read: {SMTP_FORM}") from None
+    if parts.scheme != "smtp" or re.fullmatch(r"[A-Za-z0-9._:-]+", host) is None or parts.path.strip("/") or port == 0:
+        raise Misconfigured(f"ONUS_SMTP_URL cannot be read: {SMTP_FORM}")
+    if unknown := options.keys() - SMTP_OPTIONS:
+        known = ", ".join(sorted(SMTP_OPTIONS))
+        raise Misconfigured(f"ONUS_SMTP_URL has the unknown option {min(unknown)!r}: use {known}")
+    tls = options.get("tls", NO_TLS if is_loopback(host) else STARTTLS)
+    if tls not in PORTS:
+        raise Misconfigured(f"ONUS_SMTP_URL has tls={tls!r}: write tls=starttls, tls=implicit or tls=none")
+    user, password = signed_in(parts)
+    if user is not None and tls == NO_TLS and not is_loopback(host):
+        raise Misconfigured("ONUS_SMTP_URL would send a password without TLS: write tls=starttls or tls=implicit")
+    verb = seconds(options, "verb", VERB_WITHIN, " in ONUS_SMTP_URL")
+    reply = seconds(options, "reply", REPLY_WITHIN, " in ONUS_SMTP_URL")
+    return MailServer(host, port or PORTS[tls], tls, user, password, options.get("cafile"), verb, reply)
+
+
+def signed_in(parts: SplitResult) -> tuple[str | None, str | None]:
+    """User and password, both or neither; `%40` stands for an @."""
+    if not parts.username and not parts.password:
+        return None, None
+    if not parts.username or not parts.password:
+        raise Misconfigured("ONUS_SMTP_URL names a user or a password alone: write both, or neither")
+    return unquote(parts.username), unquote(parts.password)
+
+
+def is_loopback(host: str) -> bool:
+    """This host itself, by a name or number that no name server is asked about."""
+    return host in {"localhost", "::1"} or re.fullmatch(r"127(\.[0-9]{1,3}){3}", host) is not None
+
+
+def seconds(given: Mapping[str, str], name: str, default: float, where: str = "") -> float:
     text = given.get(name)
     if text is None:
         return default
@@ -110,7 +218,7 @@ def seconds(given: Mapping[str, str], name: str, default: float) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise Misconfigured(f"{name} is {text!r}: give a number above 0")
+        raise Misconfigured(f"{name}{where} is {text!r}: give a number above 0")
     return value
 
 

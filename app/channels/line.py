@@ -101,7 +101,7 @@ class Line:
             size += len(line)
             found = ANSWER.fullmatch(line)
             if found is None or size > LONGEST_ANSWER:
-                raise LineFault(f"the mail server gave no answer that SMTP knows: {self.cleared(line[:80])!r}")
+                raise LineFault(f"the mail server gave no answer that SMTP knows: {self.cleared(line)[:80]!r}")
             codes.add(int(found[1]))
             words.append(self.cleared(found[3] or b""))
             if found[2] != b"-":

@@ -25,7 +25,7 @@ ABOUT_US = re.compile(
     r"|\bdo(es)? not relay\b|\bno relaying\b"
     r"|\b(authentication|auth|sign-?in|login) (is )?(required|needed)\b|\bnot authenticated\b"
     r"|\bmust (first )?(authenticate|issue a starttls)\b|\bauthenticate first\b"
-    r"|\bsender address rejected\b|\bclient host (blocked|rejected)\b",
+    r"|\bsender address rejected\b|\bclient host (\S+ )?(blocked|rejected)\b",
     re.IGNORECASE,
 )
 

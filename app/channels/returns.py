@@ -17,7 +17,10 @@ from app.config import Settings
 
 LONGEST_LOCAL = 64  # Octets before the @: RFC 5321 section 4.5.3.1.1.
 MAC_BYTES = 10  # 80 bits: nobody guesses one, and it is 16 letters.
-SIGNED = re.compile(r"[^@\s<>]*\+((\d{1,19})\.([a-z2-7]{26})\.([a-z2-7]{16}))@[^@\s<>]+", re.IGNORECASE | re.ASCII)
+# Bounded on both sides, so that a hostile header costs no more than its length.
+SIGNED = re.compile(
+    r"[^@\s<>,;:\"()]{0,64}\+(([0-9]{1,19})\.([a-z2-7]{26})\.([a-z2-7]{16}))@[a-z0-9.-]{1,253}", re.IGNORECASE
+)
 
 
 def sign_return(settings: Settings, org: int, message: UUID) -> str:

@@ -17,7 +17,7 @@ def create_app(given: Settings | None = None) -> Flask:
     """The application. Raises Misconfigured for an unusable setting."""
     chosen = given or Settings.from_env()
     logs.configure()
-    failpoints.arm(chosen.failpoints)
+    failpoints.arm(chosen.failpoints, chosen.home / "failpoints.log" if chosen.failpoints else None)
     app = Flask("onus", template_folder=str(beside("templates")), static_folder=None)
     app.config.update(database.engine_options(chosen))
     app.extensions["onus_settings"] = chosen

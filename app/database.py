@@ -143,6 +143,35 @@ def watch(engine: Engine) -> None:
     event.listen(engine, "savepoint", enter)
 
 
+class NotDurable(Exception):
+    """The commit was answered with a warning: what it wrote may be lost with this server."""
+
+
+@contextlib.contextmanager
+def durable_transaction(org: int, role: str) -> Iterator[Session]:
+    """A transaction whose commit is on disk, and on the synchronous standby, when this returns.
+
+    Whatever the server's default is: a message leaves on the strength of it. A wait for a standby that is cancelled
+    answers the commit with success and a warning; that raises NotDurable.
+    """
+    warnings: list[str] = []
+
+    def note(diagnostic: psycopg.errors.Diagnostic) -> None:
+        warnings.append(diagnostic.message_primary or "")
+
+    with contextlib.ExitStack() as stack:
+        with transaction(org, role) as session:
+            driver: Any = session.connection().connection.driver_connection
+            driver.add_notice_handler(note)
+            stack.callback(driver.remove_notice_handler, note)
+            session.execute(text("select set_config('synchronous_commit', 'on', true)"))
+            yield session
+            session.flush()
+            warnings.clear()  # What was said before the commit says nothing of it.
+        if warnings:
+            raise NotDurable(warnings[0])
+
+
 @contextlib.contextmanager
 def transaction(org: int | None = None, role: str = WEB) -> Iterator[Session]:
     """The only commit. Commits at the end, rolls back on any exception; refuses to nest."""
@@ -156,6 +185,24 @@ def transaction(org: int | None = None, role: str = WEB) -> Iterator[Session]:
     finally:
         session.expunge_all()
         _acting.reset(before)
+
+
+@contextlib.contextmanager
+def borrowed(session: Session, role: str) -> Iterator[None]:
+    """Let the open transaction act by another role for a moment: where a person decides, and the ledger moves.
+
+    So the pages' own role needs no right to move a delivery.
+    """
+    own = _acting.get()
+    session.flush()
+    _acting.set(own._replace(role=role))  # So that a savepoint keeps it.
+    session.execute(text("select set_config('role', :role, true)"), {"role": role})
+    try:
+        yield
+        session.flush()
+        session.execute(text("select set_config('role', :role, true)"), {"role": own.role})
+    finally:
+        _acting.set(own)
 
 
 def act_for(session: Session, org: int) -> None:

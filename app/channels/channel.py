@@ -30,6 +30,16 @@ class Channel(Protocol):
         it raises, the line is dropped and the exception goes on; from after_dot on the message may have left.
         """
 
+    def ready(self) -> Reply | None:
+        """Open the line, or see that the kept one still answers. None if it may be used, else the transport's fault.
+
+        Asked before anything is leased for the line, so that a mail server that is down burns no try.
+        """
+
+    @property
+    def answer_within(self) -> float:
+        """Seconds that the answer to a whole message may take."""
+
     def close(self) -> None:
         """End the line politely, within a few seconds. Sending again opens a new one."""
 

@@ -20,6 +20,7 @@ from app.domain.letters import NAMED_AT_MOST, Letter
 from app.wording import languages, wording_of
 
 TEMPLATES = ("letter.txt", "letter.html")
+BUTTONS_AT_MOST = 5  # Alerts that have the four buttons; with more, each has one link, and the mail stays readable.
 LONGEST_ID = 250  # Octets of a Message-ID: it stands on a line of its own.
 
 
@@ -74,6 +75,7 @@ def laid_out(letter: Letter, settings: Settings, sentences: Sentences, subject: 
         "organisation": one_line(letter.organisation),
         "told": told,
         "links": {one.claim_id: link(inbox, one) for one in told},
+        "has_buttons": len(told) <= BUTTONS_AT_MOST,
         "counted": sentences.counted(letter) if len(letter.notices) > 1 else None,
         "unnamed": sentences.unnamed(letter),
         "inbox": inbox,

@@ -21,6 +21,7 @@ from app.domain.delivery import State
 from app.embedded import Unusable
 from app.models import Organisation
 from app.queries.facts import read_facts
+from app.queries.guards import MailState, problems_of_clocks, problems_of_mail, read_mail
 from app.queries.owed import owed
 from app.queries.soundness import Check, NotReady, examine_database, examine_host
 from app.queries.watch import (
@@ -89,16 +90,25 @@ def show_status(org: str | None, as_json: bool) -> None:
     with transaction() as session:
         now = clock.now(session, settings())
         schedulers = read_schedulers(session, now)
-    problems = [*problems_of_schedulers(schedulers, now, late)]
+        mail = read_mail(session, settings())
+    problems = [
+        *problems_of_schedulers(schedulers, now, late),
+        *problems_of_clocks(now, settings()),
+        *problems_of_mail(mail),
+    ]
     for watch in watches.values():
         problems += watch.problems
-    result = status_of(schedulers, list(watches.values()), problems, now)
+    result = status_of(schedulers, list(watches.values()), problems, mail, now)
     report(as_json, result, status_lines(result))
     sys.exit(1 if problems else 0)
 
 
 def status_of(
-    schedulers: Sequence[SchedulerWatch], watches: Sequence[OrgWatch], problems: Sequence[str], now: dt.datetime
+    schedulers: Sequence[SchedulerWatch],
+    watches: Sequence[OrgWatch],
+    problems: Sequence[str],
+    mail: MailState,
+    now: dt.datetime,
 ) -> dict[str, Any]:
     """The watch over all organisations in one object."""
     oldest = min((watch.oldest_pending_at for watch in watches if watch.oldest_pending_at is not None), default=None)
@@ -114,8 +124,17 @@ def status_of(
         },
         "deliveries": summed([watch.deliveries for watch in watches], []),
         "undelivered": sum(watch.undelivered for watch in watches),
-        "email": "configured" if settings().smtp_url else "not configured",
+        "email": worded(mail),
+        "mail": plain(asdict(mail)),
+        State.in_doubt: sum(watch.deliveries[State.in_doubt] for watch in watches),
+        State.held: sum(watch.deliveries[State.held] for watch in watches),
     }
+
+
+def worded(mail: MailState) -> str:
+    if not mail.is_configured:
+        return "not configured"
+    return "written to files" if mail.to_files else "configured"
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -149,6 +168,8 @@ def status_lines(result: dict[str, Any]) -> Iterator[str]:
     if waiting["count"]:
         yield f"oldest pending: {waiting['oldest_seconds']} s"
     yield f"undelivered: {result['undelivered']}"
+    if result[State.in_doubt]:
+        yield f"may have been sent, not confirmed: {result[State.in_doubt]} (`onus doubt list`)"
     yield f"e-mail: {result['email']}"
 
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
+from dataclasses import replace
 
 import click
+from flask import Flask, current_app
 from flask.cli import with_appcontext
+from sqlalchemy import text
 
+from app.channels.channel import Channel, open_channel
+from app.channels.ping import ping
 from app.cli.common import find_org, json_option, org_option, report
-from app.database import SCHEDULER, transaction
+from app.config import settings
+from app.database import LOST, SCHEDULER, transaction
+from app.ledger.align import PENDING, Delivered
 from app.preflight import refuse_unsound
+from app.scheduler.heartbeat import Heartbeat, beat_every
+from app.scheduler.mail_tick import Errors, mail_tick
+from app.scheduler.rounds import organisations
+from app.scheduler.sender import Sender
 from app.scheduler.ticks import deliver_tick, scan_tick
 from app.trail.act import OPERATOR
 
@@ -31,6 +44,9 @@ def scan_command(dry_run: bool, org: str | None, as_json: bool) -> None:
         f"{done.claimed} claimed, {done.superseded} superseded, {done.reopened} reopened, {done.deliveries} deliveries"
     )
     lines = [words] + [f"{error['org']}, {error['site'] or 'no site'}: {error['message']}" for error in done.errors]
+    url = settings().ping_url
+    if url is not None and not done.errors and not dry_run and (fault := ping(url)) is not None:
+        click.echo(f"onus: ONUS_PING_URL could not be called: {fault}", err=True)
     report(as_json, vars(done) | {"dry_run": dry_run}, lines)
     sys.exit(1 if done.errors else 0)
 
@@ -41,11 +57,53 @@ def scan_command(dry_run: bool, org: str | None, as_json: bool) -> None:
 @with_appcontext
 def deliver_command(org: str | None, as_json: bool) -> None:
     """Deliver what is due, until nothing is. What is still pending waits for its hour, or for its channel."""
-    done, errors = deliver_tick(chosen(org), actor=OPERATOR)
-    lines = [f"{done.delivered} delivered, {done.cancelled} cancelled, {done.failed} failed, {done.pending} pending"]
+    only = chosen(org)
+    done, errors = deliver_tick(only, actor=OPERATOR)
+    channel = open_channel(settings())
+    if channel is not None:
+        sent, faults = deliver_mail(channel, only)
+        # What was pending before the mail went is not any more.
+        done, errors = replace(done, pending=0) + sent, errors + faults
+        done = replace(done, pending=count_pending(only))
+    said = {"put off": done.retried} | {name.replace("_", " "): count for name, count in vars(done).items()}
+    del said["retried"]
+    lines = [", ".join(f"{count} {name}" for name, count in said.items())]
     lines += [f"{error['org']}: {error['message']}" for error in errors]
     report(as_json, vars(done) | {"errors": errors}, lines)
     sys.exit(1 if errors else 0)
+
+
+def deliver_mail(channel: Channel, only: int | None) -> tuple[Delivered, Errors]:
+    """Send until nothing is due, under a heartbeat of this command's own, so that nobody takes its leases for lost."""
+    heartbeat = Heartbeat("command")
+    sender = Sender(settings(), channel, heartbeat.id, OPERATOR)
+    over = threading.Event()
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    beating = threading.Thread(target=beat_until, args=(app, heartbeat, over), daemon=True)
+    beating.start()
+    try:
+        return mail_tick(sender, only, forced=True)
+    finally:
+        channel.close()
+        over.set()
+        beating.join()
+        heartbeat.beat(stopped=True)
+
+
+def beat_until(app: Flask, heartbeat: Heartbeat, over: threading.Event) -> None:
+    with app.app_context():
+        while not over.wait(beat_every(settings())):
+            with contextlib.suppress(*LOST):
+                heartbeat.beat()
+
+
+def count_pending(only: int | None) -> int:
+    """What is left to deliver, of all organisations or of one."""
+    total = 0
+    for org, _ in organisations(only):
+        with transaction(org, SCHEDULER) as session:
+            total += session.execute(text(PENDING), {"org": org}).scalar_one()
+    return total
 
 
 def chosen(slug: str | None) -> int | None:

@@ -1,10 +1,12 @@
-"""The codes of claims and deliveries: the one place of their states, standings, reasons and channels.
+"""The codes of claims and deliveries: the one place of their states and moves, standings, reasons and channels.
 
-Must not hold transitions; those are statements of `app/ledger`, each of which names its origin (law 3).
+MOVES is the machine: every statement of `app/ledger` that moves a delivery takes origin and target from it (law 3),
+and so does the model that is searched for a second message (P3). Nothing here decides when a move is made.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class State(StrEnum):
@@ -51,12 +53,77 @@ class Reason(StrEnum):
     channel_off = "channel_off"
 
 
+class Fate(StrEnum):
+    """Why a delivery failed, is in doubt or is held."""
+
+    refused = "refused"  # By the mail server, for good.
+    gave_up = "gave_up"  # Refused for now, or lost, as often as it may be tried.
+    no_answer = "no_answer"  # The final dot was written, and the line was lost or stayed silent.
+    abandoned = "abandoned"  # The process that handed it over is gone.
+    stopped = "stopped"  # The process was asked to stop before the answer came.
+    restored = "restored"  # The database is not the one that recorded it: it may have been told since.
+
+
+class Because(StrEnum):
+    """The route by which a person is told: the "why you" of a message."""
+
+    owner = "owner"
+    holder = "holder"
+    post = "post"
+    role = "role"
+    named = "named"
+    fallback = "fallback"  # The rule's word for a message that came back.
+    returned = "returned"  # An officer, since a message came back.
+
+
+class Resolution(StrEnum):
+    """What a person decided about a message in doubt, refused or come back."""
+
+    delivered = "delivered"  # It has arrived.
+    failed = "failed"  # It was not sent.
+    resend = "resend"  # It is sent again, in a new row that names this one.
+    settled = "settled"  # The person was told in another way.
+
+
 class Channel(StrEnum):
     """By which way a delivery reaches its recipient."""
 
     email = "email"
     in_app = "in_app"
 
+
+class Move(NamedTuple):
+    """From which states, to which state."""
+
+    origins: frozenset[State]
+    target: State
+
+
+def _move(target: State, *origins: State) -> Move:
+    return Move(frozenset(origins), target)
+
+
+# Every move of a delivery. What is handing over or in doubt may have left: it goes back to pending only on the server's
+# own refusal (retry), or by the worker that holds its token and knows that nothing was taken (give_back).
+MOVES: dict[str, Move] = {
+    "lease": _move(State.leased, State.pending),
+    "hand_over": _move(State.handing_over, State.leased),
+    "tell": _move(State.delivered, State.pending),  # In the app: one statement, no network.
+    "settle": _move(State.delivered, State.handing_over, State.in_doubt),
+    "retry": _move(State.pending, State.leased, State.handing_over, State.in_doubt),
+    "refuse": _move(State.failed, State.leased, State.handing_over, State.in_doubt),
+    "doubt": _move(State.in_doubt, State.handing_over),
+    "give_back": _move(State.pending, State.leased, State.handing_over, State.in_doubt),
+    "sweep": _move(State.pending, State.leased),  # The lease is over, and nothing was handed over.
+    "give_up": _move(State.failed, State.leased),  # The same, once too often.
+    "cancel": _move(State.cancelled, State.pending, State.leased, State.held),
+    "revive": _move(State.pending, State.cancelled),
+    "hold": _move(State.held, State.pending, State.leased),
+    "release": _move(State.pending, State.held),
+    "resolve_delivered": _move(State.delivered, State.in_doubt),
+    "resolve_failed": _move(State.failed, State.in_doubt),
+    "bounce": _move(State.bounced, State.handing_over, State.in_doubt, State.delivered),
+}
 
 # The states in which something may have reached the recipient: nothing told is sent again by a machine (P3).
 TOLD = frozenset({State.handing_over, State.delivered, State.bounced, State.in_doubt})

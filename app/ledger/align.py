@@ -6,14 +6,17 @@ statement in the same transaction as its record, and so is truly exactly once (P
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from app import failpoints
+from app.ledger.moves import TELL
 from app.ledger.planning import judge_alone
 from app.ledger.queue import read_queue
 from app.ledger.routes import close_books, route_deliveries
 from app.ledger.scan import FEW
-from app.ledger.site_days import read_site_days
+from app.ledger.site_days import SiteDays, read_site_days
 from app.ledger.standings import move_standings
 from app.trail.act import Act
 
@@ -25,15 +28,17 @@ select distinct l.subject_id
 from delivery x join notification_ledger l on l.org_id = :org and l.id = x.claim_id
 where x.org_id = :org and x.channel = 'in_app' and x.state = 'pending' and x.next_attempt_at <= :now"""
 
-IN_APP = """
+# Nothing is told while the organisation is held.
+IN_APP = f"""
 with due as materialized (
   select id from delivery
-  where org_id = :org and channel = 'in_app' and state = 'pending' and next_attempt_at <= :now
+  where org_id = :org and channel = 'in_app' and state in {TELL.FROM} and next_attempt_at <= :now
+    and not exists (select from delivery_hold h where h.org_id = :org and h.released_at is null)
   order by next_attempt_at, id limit :at_once
   for update skip locked
 ), delivered as (
-  update delivery x set state = 'delivered', attempts = attempts + 1, handed_over_at = :now, delivered_at = :now
-  from due where x.org_id = :org and x.id = due.id and x.state = 'pending'
+  update delivery x set state = {TELL.TO}, attempts = attempts + 1, handed_over_at = :now, delivered_at = :now
+  from due where x.org_id = :org and x.id = due.id and x.state in {TELL.FROM}
   returning x.id, x.claim_id, x.recipient_id
 ), event as (
   insert into audit_event (org_id, at, actor, type, subject_id, claim_id, delivery_id, detail)
@@ -76,6 +81,15 @@ def align(act: Act) -> int:
     if not subjects and not queued.everything:
         return 0
     scope = {"subjects": None if queued.everything or len(subjects) > FEW else sorted(subjects)}
+    return judge(act, days, scope)
+
+
+def align_subjects(act: Act, days: SiteDays, subjects: Iterable[int]) -> int:
+    """Align these subjects alone, right before something of them leaves; the number of deliveries cancelled."""
+    return judge(act, days, {"subjects": sorted(subjects)})
+
+
+def judge(act: Act, days: SiteDays, scope: dict[str, Any]) -> int:
     move_standings(act, days, scope, [], opening=False, run=None)
     return route_deliveries(act, days, scope).cancelled
 

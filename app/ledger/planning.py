@@ -15,6 +15,9 @@ select set_config('enable_nestloop', 'off', true), set_config('join_collapse_lim
 
 # Two scans of one organisation judge one after the other. That a claim happens once does not hang on this lock.
 ONE_JUDGE = "select pg_advisory_xact_lock(:key, cast(:org as integer))"
+# Hand-overs do not wait for each other, only for a judge, and he for them: what he is about to withdraw is not told in
+# the same instant. A mail server does not wait for ever with half a message, hence the limit.
+NO_JUDGE = "select set_config('lock_timeout', '20s', true), pg_advisory_xact_lock_shared(:key, cast(:org as integer))"
 KEY = 0x6F6E  # "on"; the second key of the lock is the organisation.
 
 
@@ -22,6 +25,11 @@ def judge_alone(act: Act) -> None:
     """Wait for the other judges of this organisation; until the end of the transaction there is no other."""
     act.run(ONE_JUDGE, {"key": KEY})
     plan_simply(act)
+
+
+def judged_beside(act: Act) -> None:
+    """Wait for the judge of this organisation; until the end of the transaction none begins. Raises after 20 s."""
+    act.run(NO_JUDGE, {"key": KEY})
 
 
 def plan_simply(act: Act) -> None:

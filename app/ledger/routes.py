@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.delivery import TABLE_REASONS
+from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
 from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, REACH, WANTED, WHY_NOT
@@ -25,10 +26,16 @@ WANTED_AND_OPEN = f"""
                             and l.due_on = w.due_on and l.threshold = w.threshold
   where l.standing = 'open' and {IN_SCOPE.format("l.subject_id")}"""
 
+# A message of this claim was refused or came back, and nobody has decided about it.
+CAME_BACK = """exists (
+    select from delivery x
+    where x.org_id = :org and x.claim_id = l.id and x.state in ('failed', 'bounced') and x.resolution is null)"""
+
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
   select l.id, l.rule_id, l.subject_id, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id,
-         d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told
+         d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told,
+         {CAME_BACK} as came_back
   from notification_ledger l
   join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
                and w.threshold = l.threshold
@@ -44,54 +51,69 @@ LIVE = f"""
              or n.crossed_on = l.crossed_on and {NOMINAL.format("n.threshold")} = {NOMINAL.format("l.threshold")}
                 and n.threshold collate "C" < l.threshold collate "C"))"""
 
-# Everybody of the audience once, by the route that says most; each route is an equality join.
+# Everybody of the audience once, by the route that says most; each route is an equality join. When a message came back,
+# the rule's fallback is told, too, and the officers are, in the app.
 AUDIENCE = """
 holder_of_post as materialized (
   select h.site_id, h.post_id, h.member_id from site_post h join site_day d on d.site_id = h.site_id
   where h.org_id = :org and h.from_on <= d.today and (h.until_on is null or h.until_on >= d.today)
 
-), named as materialized (
-  select t.rule_id, m.id as member_id, 'role' as because, 4 as rank
-  from rule_recipient t join member m on m.org_id = :org and t.recipient = 'role:' || m.role
-  where t.org_id = :org
+), addressed as materialized (
+  select t.rule_id, t.recipient, false as is_fallback from rule_recipient t where t.org_id = :org
   union all
-  select t.rule_id, m.id, 'named', 5
-  from rule_recipient t join member m on m.org_id = :org and lower(t.recipient) = 'member:' || lower(m.email)
-  where t.org_id = :org
+  select r.id, r.fallback, true from alert_rule r where r.org_id = :org and r.fallback is not null
+
+), named as materialized (
+  select t.rule_id, m.id as member_id, 'role' as because, 4 as rank, t.is_fallback
+  from addressed t join member m on m.org_id = :org and t.recipient = 'role:' || m.role
+  union all
+  select t.rule_id, m.id, 'named', 5, t.is_fallback
+  from addressed t join member m on m.org_id = :org and lower(t.recipient) = 'member:' || lower(m.email)
 
 ), holding as materialized (
-  select t.rule_id, h.site_id, h.member_id
-  from rule_recipient t
+  select t.rule_id, h.site_id, h.member_id, t.is_fallback
+  from addressed t
   join post p on p.org_id = :org and lower(t.recipient) = 'post:' || lower(p.name)
   join holder_of_post h on h.post_id = p.id
-  where t.org_id = :org
 
 ), route as (
-  select l.id, l.owner_member_id as member_id, 'owner' as because, 1 as rank
-  from live l join rule_recipient t on t.org_id = :org and t.rule_id = l.rule_id and t.recipient = 'owner'
+  select l.id, l.owner_member_id as member_id, 'owner' as because, 1 as rank, t.is_fallback
+  from live l join addressed t on t.rule_id = l.rule_id and t.recipient = 'owner'
   union all
-  select l.id, h.member_id, 'owner', 1
-  from live l join rule_recipient t on t.org_id = :org and t.rule_id = l.rule_id and t.recipient = 'owner'
+  select l.id, h.member_id, 'owner', 1, t.is_fallback
+  from live l join addressed t on t.rule_id = l.rule_id and t.recipient = 'owner'
   join holder_of_post h on h.site_id = l.site_id and h.post_id = l.owner_post_id
   union all
-  select l.id, l.holder_id, 'holder', 2
-  from live l join rule_recipient t on t.org_id = :org and t.rule_id = l.rule_id and t.recipient = 'holder'
+  select l.id, l.holder_id, 'holder', 2, t.is_fallback
+  from live l join addressed t on t.rule_id = l.rule_id and t.recipient = 'holder'
   union all
-  select l.id, h.member_id, 'post', 3 from live l join holding h on h.rule_id = l.rule_id and h.site_id = l.site_id
+  select l.id, h.member_id, 'post', 3, h.is_fallback
+  from live l join holding h on h.rule_id = l.rule_id and h.site_id = l.site_id
   union all
-  select l.id, n.member_id, n.because, n.rank from live l join named n on n.rule_id = l.rule_id
+  select l.id, n.member_id, n.because, n.rank, n.is_fallback from live l join named n on n.rule_id = l.rule_id
+
+), worded as (
+  select v.id, v.member_id, case when v.is_fallback then 'fallback' else v.because end as because,
+         case when v.is_fallback then 6 else v.rank end as rank, r.channels
+  from route v
+  join live l on l.id = v.id
+  join alert_rule r on r.org_id = :org and r.id = l.rule_id
+  where l.came_back or not v.is_fallback
+  union all
+  select l.id, m.id, 'returned', 7, array['in_app']
+  from live l join member m on m.org_id = :org and m.role in ('officer', 'admin')
+  where l.came_back
 
 ), audience as materialized (
   select distinct on (l.id, m.id, c.channel)
-         l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.rank <= 3 as by_duty,
+         l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.rank <= 3 or v.rank >= 6 as by_duty,
          l.told, l.answered, l.not_before, l.subject_id
   from live l
-  join route v on v.id = l.id
+  join worded v on v.id = l.id
   join member m on m.org_id = :org and m.id = v.member_id and m.is_active
        and (m.left_on is null or m.left_on > l.today) and (m.valid_until is null or m.valid_until >= l.today)
   left join account a on a.id = m.account_id
-  join alert_rule r on r.org_id = :org and r.id = l.rule_id
-  cross join unnest(r.channels) as c (channel)
+  cross join unnest(v.channels) as c (channel)
   where coalesce(a.is_active, true)
     and (c.channel <> 'in_app' or a.id is not null)
     and (c.channel <> 'email' or m.email is not null and m.email_alerts)
@@ -107,7 +129,7 @@ waiting as materialized (
   select x.id, x.claim_id, x.channel, x.recipient_id
   from delivery x
   join notification_ledger l on l.org_id = :org and l.id = x.claim_id and {IN_SCOPE.format("l.subject_id")}
-  where x.org_id = :org and x.state in ('pending', 'leased')
+  where x.org_id = :org and x.state in {CANCEL.FROM}
 
 ), wrong as materialized (  -- 1. what waits to leave and should not, and why
   select x.id,
@@ -125,8 +147,8 @@ waiting as materialized (
                     and a.recipient_id = x.recipient_id)
 
 ), cancelled as (           -- a worker that leased it loses its compare-and-set
-  update delivery x set state = 'cancelled', reason = w.reason, lease_token = null, lease_until = null
-  from wrong w where x.org_id = :org and x.id = w.id and x.state in ('pending', 'leased')
+  update delivery x set state = {CANCEL.TO}, reason = w.reason, lease_token = null, lease_until = null
+  from wrong w where x.org_id = :org and x.id = w.id and x.state in {CANCEL.FROM}
   returning x.id, x.claim_id, x.recipient_id, x.channel, x.reason
 
 ), missing as materialized (  -- 2. who is to be told and has no delivery, or one that was cancelled before it left
@@ -135,7 +157,7 @@ waiting as materialized (
   left join delivery x on x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel
                       and x.recipient_id = a.recipient_id and x.resend_of is null
   where x.id is null and (not a.told or a.by_duty and not a.answered)
-     or x.state = 'cancelled' and x.handed_over_at is null
+     or x.state in {REVIVE.FROM} and x.handed_over_at is null
         and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE})
   order by a.claim_id, a.channel, a.recipient_id
 
@@ -143,9 +165,9 @@ waiting as materialized (
   insert into delivery as old (org_id, claim_id, channel, recipient_id, because, not_before, next_attempt_at)
   select :org, claim_id, channel, recipient_id, because, not_before, not_before from missing
   on conflict on constraint delivery_once do update
-    set state = 'pending', reason = null, because = excluded.because,
+    set state = {REVIVE.TO}, reason = null, because = excluded.because,
         not_before = excluded.not_before, next_attempt_at = excluded.next_attempt_at
-    where old.state = 'cancelled' and old.handed_over_at is null
+    where old.state in {REVIVE.FROM} and old.handed_over_at is null
   returning id, claim_id, recipient_id, channel, because
 
 ), reopened_books as (      -- 3. a claim with something left to send is not delivered
@@ -173,6 +195,7 @@ select (select count(*) from cancelled) as cancelled, (select count(*) from made
        (select count(*) from reopened_books) as reopened_books"""
 
 # Delivered: at least one was delivered and all others were delivered or cancelled. Nobody to tell: none is live.
+# What was sent again is judged by the new delivery.
 CLOSE_BOOKS = f"""
 with tally as materialized (
   select l.id, l.subject_id, l.reason,
@@ -181,6 +204,7 @@ with tally as materialized (
          max(x.delivered_at) filter (where x.state = 'delivered') as delivered_at
   from notification_ledger l
   left join delivery x on x.org_id = :org and x.claim_id = l.id
+       and x.resolution is distinct from 'resend'
   where l.org_id = :org and l.standing = 'open' and l.delivered_at is null and {IN_SCOPE.format("l.subject_id")}
   group by l.id, l.subject_id, l.reason
 

@@ -3,8 +3,12 @@
 from app.models.base import Base
 from app.models.ledger import (
     Acknowledgement,
+    DatabaseIdentity,
     Delivery,
     DeliveryAttempt,
+    DeliveryHold,
+    MailMessage,
+    MailTransport,
     NotificationLedger,
     ScanQueue,
     ScanRun,
@@ -17,8 +21,8 @@ from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleS
 from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
-    "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "Delivery", "DeliveryAttempt",
-    "ImportRun", "Kind", "Member", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind",
-    "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site",
-    "SitePost", "Subject", "Watermark",
+    "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "DatabaseIdentity", "Delivery",
+    "DeliveryAttempt", "DeliveryHold", "ImportRun", "Kind", "MailMessage", "MailTransport", "Member", "MemberSite",
+    "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject",
+    "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

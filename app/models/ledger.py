@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, Index, UniqueConstraint, Uuid, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.acts import Answer
-from app.domain.delivery import Channel, Reason, Standing, State
+from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 GAP = dt.timedelta(minutes=30)  # A longer silence between two looks gets a row of its own, and is shown as a gap.
@@ -144,8 +144,9 @@ class Delivery(Base):
         of_org("resolved_by", "member"),
         one_of("channel", Channel),
         one_of("state", State),
-        one_of("reason", Reason),
-        one_of("because", ("owner", "holder", "post", "role", "named")),
+        one_of("reason", (*Reason, *Fate)),
+        one_of("because", Because),
+        one_of("resolution", Resolution),
         CheckConstraint("state not in ('leased', 'handing_over') or lease_token is not null", name="lease"),
         # Serves the delivery loop; the range on next_attempt_at keeps the plan good on a never-analysed table.
         Index(
@@ -155,6 +156,13 @@ class Delivery(Base):
             "delivery_leased_idx", "org_id", "lease_until", postgresql_where=text("state in ('leased', 'handing_over')")
         ),
         Index("delivery_recipient_idx", "org_id", "recipient_id", "channel", "state"),  # Serves the inbox.
+        # Serves hand-over, settling and bounces: the rows of one message.
+        Index("delivery_token_idx", "org_id", "lease_token", postgresql_where=text("lease_token is not null")),
+        # Serves the lists of what needs a person, and the release of what is held.
+        Index(
+            "delivery_stuck_idx", "org_id", "state", "id",
+            postgresql_where=text("state in ('in_doubt', 'failed', 'bounced', 'held')"),
+        ),
     )  # fmt: skip
 
     org_id: Mapped[OrgId]
@@ -169,6 +177,7 @@ class Delivery(Base):
     attempts: Mapped[int] = mapped_column(server_default=text("0"))
     lease_token: Mapped[uuid.UUID | None] = mapped_column(Uuid)
     lease_until: Mapped[dt.datetime | None]
+    lease_holder: Mapped[uuid.UUID | None] = mapped_column(Uuid)
     handed_over_at: Mapped[dt.datetime | None]
     delivered_at: Mapped[dt.datetime | None]
     seen_at: Mapped[dt.datetime | None]
@@ -200,6 +209,68 @@ class DeliveryAttempt(Base):
     outcome: Mapped[str]
 
 
+class MailMessage(Base):
+    """The words of one message as they were handed over: evidence of what a person was told. One row for a token."""
+
+    __tablename__ = "mail_message"
+    __table_args__ = (
+        of_org("recipient_id", "member"),
+        UniqueConstraint("org_id", "token"),
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    token: Mapped[uuid.UUID] = mapped_column(Uuid)
+    message_id: Mapped[str]
+    recipient_id: Mapped[int]
+    sent_to: Mapped[str]
+    subject: Mapped[str]
+    body: Mapped[str]
+    sha256: Mapped[str]
+    handed_over_at: Mapped[dt.datetime]
+
+
+class DeliveryHold(Base):
+    """Since when nothing leaves for this organisation, why, and who let it go on."""
+
+    __tablename__ = "delivery_hold"
+    __table_args__ = (org_key(), of_org("released_by", "member"))
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    held_at: Mapped[dt.datetime]
+    cause: Mapped[str]
+    released_at: Mapped[dt.datetime | None]
+    released_by: Mapped[int | None]
+
+
+class DatabaseIdentity(Base):
+    """Which database this was when it was last looked at. A restored or failed-over one has another identity."""
+
+    __tablename__ = "database_identity"
+    __table_args__ = (CheckConstraint("id = 1", name="only_one"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    system_identifier: Mapped[str]
+    timeline_id: Mapped[int]
+    noticed_at: Mapped[dt.datetime]
+    changed_at: Mapped[dt.datetime | None]  # When it was last seen to be another one, and everything was held.
+
+
+class MailTransport(Base):
+    """The breaker of the mail server, one for all processes: open since when, why, and when it is tried again."""
+
+    __tablename__ = "mail_transport"
+    __table_args__ = (CheckConstraint("id = 1", name="only_one"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    opened_at: Mapped[dt.datetime | None]
+    retry_at: Mapped[dt.datetime | None]
+    faults: Mapped[int] = mapped_column(server_default=text("0"))
+    reason: Mapped[str | None]
+    worked_at: Mapped[dt.datetime | None]
+
+
 class Acknowledgement(Base):
     """A person's answer to a claim. It closes nothing. One standing answer a member and claim."""
 
@@ -229,10 +300,15 @@ class Acknowledgement(Base):
 
 
 class SchedulerProcess(Base):
-    """The heartbeat of one scheduler process. Its id is new at each start. It serves all organisations."""
+    """The heartbeat of one scheduler process, or of one `onus deliver`. Its id is new at each start.
+
+    It serves all organisations. Only a `scheduler` watches; a `command` is there so that its leases are its own.
+    """
 
     __tablename__ = "scheduler_process"
+    __table_args__ = (one_of("kind", ("scheduler", "command")),)
     id: Mapped[uuid.UUID] = mapped_column(Uuid, primary_key=True)
+    kind: Mapped[str] = mapped_column(server_default="scheduler")
     host: Mapped[str]
     pid: Mapped[int]
     version: Mapped[str]

@@ -63,6 +63,7 @@ class Member(Base):
     valid_until: Mapped[dt.date | None]
     left_on: Mapped[dt.date | None]
     email_alerts: Mapped[bool] = mapped_column(server_default=text("true"))
+    mailed_at: Mapped[dt.datetime | None]  # When a message was last leased for them; the lease locks this row.
 
 
 class MemberSite(Base):

@@ -17,7 +17,16 @@ from app.config import Settings
 from app.domain import calendars
 from app.domain.delivery import Channel, Reason, Standing, State
 from app.domain.errors import UnusableZone
-from app.models import Delivery, NotificationLedger, Organisation, ScanRun, SchedulerProcess, Site, Watermark
+from app.models import (
+    Delivery,
+    DeliveryHold,
+    NotificationLedger,
+    Organisation,
+    ScanRun,
+    SchedulerProcess,
+    Site,
+    Watermark,
+)
 from app.queries import watched
 from app.queries.facts import read_people, read_register
 
@@ -76,7 +85,8 @@ def patience(settings: Settings) -> dt.timedelta:
 def read_schedulers(session: Session, now: dt.datetime) -> list[SchedulerWatch]:
     """The scheduler processes that have not stopped, latest heartbeat first; the very last one if all have."""
     table = SchedulerProcess
-    latest = select(table).order_by(table.heartbeat_at.desc(), table.id).limit(MOST_SCHEDULERS)
+    watching = select(table).where(table.kind == "scheduler")
+    latest = watching.order_by(table.heartbeat_at.desc(), table.id).limit(MOST_SCHEDULERS)
     found = list(session.execute(latest).scalars())
     running = [row for row in found if row.stopped_at is None and now - row.heartbeat_at < REMEMBERED_FOR]
     rows = []
@@ -116,6 +126,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
             *problems_of_sites(sites),
             *problems_of_scan(slug, last, sites),
             *problems_of_delivery(session, org, slug, now - late),
+            *problems_of_hold(session, org, slug),
         ],
         not_watched=watched.counts(watched.unwatched(read_register(session, org), read_people(session, org), now)),
         pending=pending,
@@ -178,6 +189,20 @@ def problems_of_delivery(session: Session, org: int, slug: str, due_by: dt.datet
     count = session.execute(select(func.count()).select_from(Delivery).where(late)).scalar_one()
     if count:
         yield f"{slug}: {count} in-app deliveries have been due for too long; `onus deliver` delivers them"
+
+
+def problems_of_hold(session: Session, org: int, slug: str) -> Iterator[str]:
+    """After a restore nothing leaves until an officer has looked."""
+    hold = read_hold(session, org)
+    if hold is not None:
+        since = f"{hold.held_at:%Y-%m-%d %H:%M:%S} UTC"
+        yield f"{slug}: all messages are held since {since}: {hold.cause}; look at them, then `onus hold release`"
+
+
+def read_hold(session: Session, org: int) -> DeliveryHold | None:
+    """The hold that is in force for the organisation."""
+    statement = select(DeliveryHold).where(DeliveryHold.org_id == org, DeliveryHold.released_at.is_(None))
+    return session.execute(statement.order_by(DeliveryHold.id).limit(1)).scalar()
 
 
 def count_states(session: Session, org: int) -> dict[str, int]:

@@ -15,15 +15,17 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app import clock
-from app.config import settings
+from app.config import Settings, settings
 from app.database import SCHEDULER, transaction
 from app.version import VERSION
 
-BEAT_EVERY = 10.0  # Seconds; a process is taken for dead after six missed beats.
+BEAT_EVERY = 10.0  # Seconds, unless leases are so short that a dead process must be noticed sooner.
+BEATS_IN_A_LEASE = 5
+MISSED_BEATS = 6  # After so many a process is taken for dead.
 
 BORN = """
-insert into scheduler_process (id, host, pid, version, started_at, heartbeat_at)
-values (:id, :host, :pid, :version, :now, :now)"""
+insert into scheduler_process (id, kind, host, pid, version, started_at, heartbeat_at)
+values (:id, :kind, :host, :pid, :version, :now, :now)"""
 
 BEAT = """
 update scheduler_process
@@ -33,14 +35,27 @@ set heartbeat_at = :now, scanned_at = case when :scanned then :now else scanned_
 where id = :id"""
 
 
-class Heartbeat:
-    """The one row of this process. Each call is a transaction of its own."""
+def beat_every(chosen: Settings) -> float:
+    """Seconds between two beats."""
+    return min(BEAT_EVERY, chosen.lease / BEATS_IN_A_LEASE)
 
-    def __init__(self) -> None:
+
+def silent_after(chosen: Settings) -> dt.timedelta:
+    """How old the last heartbeat of a dead process is."""
+    return dt.timedelta(seconds=MISSED_BEATS * beat_every(chosen))
+
+
+class Heartbeat:
+    """The one row of this process. Each call is a transaction of its own.
+
+    A `scheduler` watches; a `command` only holds leases, and is no sign that anybody watches.
+    """
+
+    def __init__(self, kind: str = "scheduler") -> None:
         self.id = uuid.uuid4()
         self.faults: dict[str, str] = {}  # By tick, as long as it fails.
         with transaction(None, SCHEDULER) as session:
-            facts = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "version": VERSION}
+            facts = {"id": self.id, "kind": kind, "host": socket.gethostname(), "pid": os.getpid(), "version": VERSION}
             session.execute(text(BORN), facts | {"now": self._now(session)})
 
     def beat(self, *, scanned: bool = False, told: bool = False, stopped: bool = False) -> None:

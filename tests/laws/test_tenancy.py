@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +23,11 @@ from sqlalchemy.orm import Session
 from app import create_app
 from app.database import SCHEDULER, WEB, transaction
 from app.extensions import db
+from app.ledger import holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
-from app.models import Base, DeliveryAttempt, ImportRun, Member
+from app.models import Base, DeliveryAttempt, ImportRun, MailMessage, Member
 from app.models.tenancy import walls
 from app.operations import answers, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
@@ -128,7 +130,14 @@ def filled(slug: str) -> Acme:
     with acme.watching() as act:
         scan(act)
         deliver(act)
+        holds.hold(act, "restored")
         told = act.run("select id from delivery").scalar_one()
+        act.session.add(
+            MailMessage(
+                org_id=act.org, token=uuid.uuid4(), message_id="<1@x>", recipient_id=ana, sent_to="a@x.example",
+                subject="s", body="b", sha256="0", handed_over_at=act.now,
+            )
+        )  # fmt: skip
         act.session.add(
             DeliveryAttempt(org_id=act.org, delivery_id=told, at=act.now, verb="DATA", reply="250", outcome="ok")
         )

@@ -11,7 +11,7 @@ from app import clock
 from app.clock import APART_AT_MOST, ClockFault, refuse_a_jump
 from app.config import Settings, settings
 from app.ledger.scan import record_failure, scan
-from app.scheduler.ticks import HIGH_WATER
+from app.scheduler.rounds import HIGH_WATER
 from tests.factories import Acme
 
 DAY = dt.timedelta(days=1)

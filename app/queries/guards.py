@@ -1,0 +1,62 @@
+"""What stops everything at once, for all organisations: the clocks, the mail server, another database.
+
+Read for `onus status`, the Today page and `/healthz`. What is held is held for each organisation (`watch.py`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app import clock
+from app.config import Settings
+from app.models import DatabaseIdentity, MailTransport
+
+
+@dataclass(frozen=True)
+class MailState:
+    """Whether e-mail can leave. `open_since` is when the mail server was given up for a while, and why."""
+
+    is_configured: bool
+    to_files: bool
+    open_since: dt.datetime | None = None
+    reason: str | None = None
+    retry_at: dt.datetime | None = None
+    worked_at: dt.datetime | None = None
+
+
+def read_mail(session: Session, settings: Settings) -> MailState:
+    """The state of the mail server; of one that is not configured (any more) the past says nothing."""
+    url = settings.smtp_url
+    if url is None:
+        return MailState(False, False)
+    to_files = url.lower().startswith("file:")
+    row = session.execute(select(MailTransport).where(MailTransport.id == 1)).scalar()
+    if row is None:
+        return MailState(True, to_files)
+    return MailState(True, to_files, row.opened_at, row.reason, row.retry_at, row.worked_at)
+
+
+def problems_of_mail(mail: MailState) -> Iterator[str]:
+    if mail.open_since is not None:
+        yield (
+            f"no e-mail leaves since {mail.open_since:%Y-%m-%d %H:%M:%S} UTC: {mail.reason}; "
+            "it is tried again, and nothing is lost meanwhile"
+        )
+
+
+def problems_of_clocks(now: dt.datetime, settings: Settings) -> Iterator[str]:
+    """The same guard that stops scan and delivery. `now` is the database's, of this moment."""
+    try:
+        clock.refuse_a_jump(now, None, settings)
+    except clock.ClockFault as fault:
+        yield str(fault)
+
+
+def changed_at(session: Session) -> dt.datetime | None:
+    """When the database was last seen to be another one: since then organisations may be held."""
+    return session.execute(select(DatabaseIdentity.changed_at).where(DatabaseIdentity.id == 1)).scalar()

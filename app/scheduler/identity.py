@@ -1,0 +1,60 @@
+"""Whether this is still the database that recorded what was told. A restored or failed-over one holds everything.
+
+A restore into a new server has another system identifier; a failover, or a restore to a point in time, another
+timeline. Both are compared with what the database itself says of its past, since hosts come and go.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+# The timeline of the log that is written now: the control file would say it only after the next checkpoint.
+PRESENT = """
+select cast(system_identifier as text) as system_identifier,
+       cast(('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32) as bigint) as timeline_id
+from pg_control_system()"""
+
+KNOWN = "select system_identifier, timeline_id from database_identity where id = 1"
+
+KEEP = """
+insert into database_identity as i (id, system_identifier, timeline_id, noticed_at)
+values (1, :system_identifier, :timeline_id, cast(:now as timestamptz))
+on conflict (id) do update
+set system_identifier = excluded.system_identifier, timeline_id = excluded.timeline_id,
+    noticed_at = excluded.noticed_at, changed_at = excluded.noticed_at"""
+
+
+class Identity(NamedTuple):
+    system_identifier: str
+    timeline_id: int
+
+
+def present(session: Session) -> Identity:
+    return Identity(*session.execute(text(PRESENT)).one())
+
+
+def is_known(session: Session) -> bool:
+    return session.execute(text(KNOWN)).one_or_none() is not None
+
+
+def change_of(session: Session) -> str | None:
+    """How this database differs from the one that wrote its past, in words; None if it does not, or has no past."""
+    known = session.execute(text(KNOWN)).one_or_none()
+    return None if known is None else "; ".join(differences(Identity(*known), present(session))) or None
+
+
+def differences(known: Identity, now: Identity) -> Iterator[str]:
+    if known.system_identifier != now.system_identifier:
+        yield "the database was restored into another server"
+    elif known.timeline_id != now.timeline_id:
+        yield f"the database was restored or failed over (timeline {known.timeline_id} became {now.timeline_id})"
+
+
+def keep(session: Session, now: dt.datetime) -> None:
+    """Record the present identity; only after every organisation is held."""
+    session.execute(text(KEEP), {**present(session)._asdict(), "now": now})

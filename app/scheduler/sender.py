@@ -1,0 +1,182 @@
+"""Sending e-mail: lease, compose, hand over, settle, one person at a time, on one line that is kept open.
+
+Each step is a transaction of its own, and no network call happens inside one (P5, law 4). Whatever happens between two
+of them, the row says how far the message may have come: RELIABILITY's crash table is this file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import random
+import threading
+import uuid
+from dataclasses import dataclass, field, replace
+
+import structlog
+from sqlalchemy.exc import DBAPIError
+
+from app import clock, failpoints
+from app.channels.channel import Channel
+from app.channels.composing import compose
+from app.channels.message import Composed
+from app.channels.returns import sign_return
+from app.config import Settings
+from app.database import LOST, SCHEDULER, NotDurable, durable_transaction
+from app.domain.delivery import Outcome, Reply
+from app.domain.letters import Letter
+from app.ledger.align import Delivered
+from app.ledger.hand_over import NotOurs, hand_over, settle
+from app.ledger.lease import Lease, Leased, due_people, lease_for
+from app.queries.letters import Envelope, read_letter
+from app.scheduler.rounds import at_work, in_transaction
+from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
+from app.trail.act import Act
+
+log = structlog.get_logger()
+
+SETTLE_AGAIN_AFTER = (0.2, 1.0, 3.0, 10.0, 30.0)  # Seconds: a database that restarts is back by then, or is missed.
+CHANCE = random.SystemRandom()
+
+# What one try came to, as `onus deliver` counts it.
+COUNTED = {str(outcome): str(outcome) for outcome in (Outcome.delivered, Outcome.failed, Outcome.in_doubt)}
+COUNTED[Outcome.retry] = "retried"
+
+# What leaves it open whether the commit was made, or made durable.
+UNRECORDED: tuple[type[Exception], ...] = (*LOST, DBAPIError, NotDurable, failpoints.Failed)
+
+
+class Unrecorded(Exception):
+    """The hand-over may not be on record, so that nothing may leave."""
+
+
+class TransportDown(Exception):
+    """The mail server cannot be used; the message says why. No delivery is to blame. `done` is what went out before."""
+
+    def __init__(self, reason: str, done: Delivered | None = None) -> None:
+        super().__init__(reason)
+        self.done = done or Delivered()
+
+
+@dataclass
+class Sender:
+    """One line to the mail server, and the process that holds what is leased for it."""
+
+    settings: Settings
+    channel: Channel
+    holder: uuid.UUID
+    actor: str = SCHEDULER_ACTOR
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def lease_time(self) -> dt.timedelta:
+        return dt.timedelta(seconds=self.settings.lease)
+
+    @property
+    def answer_within(self) -> dt.timedelta:
+        """How long a hand-over may stay open: the wait for the answer to the dot, and once the lease on top."""
+        return dt.timedelta(seconds=self.channel.answer_within) + self.lease_time
+
+    def send_next(self, org: int) -> Delivered | None:
+        """Send one message of this organisation; None where nothing is due. Raises TransportDown."""
+        people = in_transaction(org, self.actor, look)
+        if not people:
+            return None
+        self.reach()
+        cancelled = 0
+        for member_id in people:
+            leased, letter = in_transaction(org, self.actor, functools.partial(self.lease, member_id))
+            cancelled += leased.cancelled
+            if leased.lease is not None and letter is not None:
+                failpoints.reached("mail_leased")
+                return replace(self.send(leased.lease, letter), cancelled=cancelled)
+        return Delivered(cancelled=cancelled) if cancelled else None
+
+    def reach(self) -> None:
+        """Open the line, or see that it is still good, before anything is leased for it. Raises TransportDown."""
+        fault = self.channel.ready()
+        if fault is not None:
+            raise TransportDown(fault.text)
+
+    def lease(self, member_id: int, act: Act) -> tuple[Leased, Letter | None]:
+        """The lease and what its message says, read in one transaction: it says what was last checked."""
+        at_work(act, self.settings)
+        domain = self.settings.mail_sender()[1].partition("@")[2]
+        leased = lease_for(act, member_id, self.holder, self.lease_time, domain) or Leased(None)
+        lease = leased.lease
+        if lease is None:
+            return leased, None
+        envelope = Envelope(
+            lease.recipient_id,
+            lease.sent_to,
+            lease.delivery_ids,
+            lease.message_id,
+            sign_return(self.settings, act.org, lease.token),
+            lease.is_resend,
+        )
+        return leased, read_letter(act.session, act.org, envelope, act.now)
+
+    def send(self, lease: Lease, letter: Letter) -> Delivered:
+        """Hand the message over and write what came of it. Raises TransportDown after that is written."""
+        composed = compose(letter, self.settings)
+        reply = composed if isinstance(composed, Reply) else self.handed_over(lease, composed)
+        count = self.settled(lease, reply)
+        failpoints.reached("mail_recorded")
+        if reply.outcome is Outcome.transport:
+            raise TransportDown(reply.text)
+        named = COUNTED.get(reply.outcome)
+        return Delivered(**({named: count} if named else {}))
+
+    def handed_over(self, lease: Lease, composed: Composed) -> Reply:
+        """The channel's reply; a hand-over that could not be recorded was not made, since the dot was not written."""
+        try:
+            return self.channel.send(composed, lambda: self.mark(lease, composed), passed)
+        except Unrecorded as fault:
+            log.warning("hand_over_not_recorded", org=lease.org, fault=str(fault))
+            return Reply(Outcome.lost_lease, "mark", f"not recorded, so not sent: {fault}")
+
+    def mark(self, lease: Lease, composed: Composed) -> bool:
+        """Record the hand-over durably. False: the lease is lost, or this process stood still for too long.
+
+        Raises Unrecorded where the commit failed, or nobody knows whether it did: then the dot is not written.
+        """
+        failpoints.reached("mail_before_hand")
+        began = clock.monotonic()
+        words = {"subject": composed.subject, "body": composed.text, "sha256": composed.sha256}
+        try:
+            with durable_transaction(lease.org, SCHEDULER) as session:
+                act = Act(session, lease.org, clock.now(session, self.settings), self.actor)
+                hand_over(act, lease, answer_within=self.answer_within, **words)
+            failpoints.reached("mail_commit_sent")
+        except NotOurs:
+            return False
+        except UNRECORDED as fault:
+            raise Unrecorded(type(fault).__name__) from fault
+        return clock.monotonic() - began < self.settings.lease
+
+    def settled(self, lease: Lease, reply: Reply) -> int:
+        """Write the outcome, for as long as the database may take to come back; what stays unwritten is swept."""
+
+        def write(act: Act) -> int:
+            return settle(act, lease, reply, chance=CHANCE.random())
+
+        for wait in (*SETTLE_AGAIN_AFTER, None):
+            try:
+                count = in_transaction(lease.org, self.actor, write)
+            except LOST:
+                if wait is None or self.stop.wait(wait):
+                    break
+            else:
+                if not count:
+                    log.warning("late_answer", org=lease.org, outcome=reply.outcome)
+                return count
+        log.error("outcome_not_recorded", org=lease.org, outcome=reply.outcome)
+        return 0
+
+
+def look(act: Act) -> list[int]:
+    return due_people(act)
+
+
+def passed(point: str) -> None:
+    failpoints.reached(f"mail_{point}")

@@ -129,8 +129,8 @@ class Settings:
     def mail_sender(self) -> tuple[str | None, str]:
         """The name, if one is set, and the address that messages come from."""
         if self.mail_from is None:
-            host = re.match(r"[a-z]+://([A-Za-z0-9.-]+)", self.links_to())
-            return None, f"onus@{host[1].lower() if host else 'localhost'}"
+            host = re.match(r"https?://([a-z0-9.-]*[a-z][a-z0-9.-]*)", self.links_to().lower())  # A name, not a number.
+            return None, f"onus@{host[1] if host else 'localhost'}"
         named = re.fullmatch(r'"?([^"<>@\x00-\x1f]*?)"?\s*<([^<>]*)>', self.mail_from)
         name, address = (named[1].strip() or None, named[2].strip()) if named else (None, self.mail_from)
         if ADDRESS.fullmatch(address) is None:

@@ -169,9 +169,10 @@ class Sentences:
         more = len(letter.notices) - NAMED_AT_MOST
         if more <= 0:
             return None
-        one = "%(number)d more alert is not named here. Your inbox has all of them:"
         return self.wording.ngettext(
-            one, "%(number)d more alerts are not named here. Your inbox has all of them:", more
+            "%(number)d more alert is not named here. Your inbox has all of them:",
+            "%(number)d more alerts are not named here. Your inbox has all of them:",
+            more,
         )
 
     def ask(self, contacts: tuple[Contact, ...]) -> str:

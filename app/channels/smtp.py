@@ -102,9 +102,9 @@ class SmtpChannel:
     def _release(self, passed: Callable[[str], None]) -> Reply:
         """The final dot and the answer to it. From here on a fault of the line is no outcome."""
         session = self.session
+        if session is None:
+            raise SessionFault("mark", "the connection was cut before the message was released")
         try:
-            if session is None:
-                raise LineFault("the connection was cut")
             session.line.write(b".\r\n")
             passed("after_dot")
             answer = session.line.answer(self.server.reply_within)

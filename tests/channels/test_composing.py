@@ -38,6 +38,7 @@ LEFT = """
               | Caducó hace 2 días | Caducó hace 2 días, el miércoles 3 de marzo de 2027.
 """
 ROWS = [[cell.strip() for cell in line.split("|")] for line in LEFT.strip().splitlines()]
+TAGS = {"html", "head", "meta", "title", "body", "div", "h1", "h2", "p", "strong", "br", "a"}
 NEVER = re.compile(
     r"claim|crossing|threshold|lease|hand-over|tick\b|standing|watermark|horizon|reclamaci|umbral|sujeto|\bsitio\b|\btú\b|\btu\b",
     re.IGNORECASE,
@@ -212,8 +213,10 @@ def test_every_link_opens_a_page_of_onus_and_nothing_is_loaded() -> None:
     tags = Tags(texts(*many, may_repeat=True)[2]).found
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
     assert set(links) == {HERE, *(f"{HERE}/{day}" for day in range(1, NAMED_AT_MOST + 1))}
-    assert links.count(f"{HERE}/1") == 4
-    assert {tag for tag, _ in tags} <= set("html head meta title body div h1 h2 p strong br a".split())
+    assert links.count(f"{HERE}/1") == 1
+    few = Tags(texts(*many[:5])[2]).found
+    assert [attributes["href"] for tag, attributes in few if tag == "a"].count(f"{HERE}/1") == 4
+    assert {tag for tag, _ in tags} <= TAGS
     names = {name for _, attributes in tags for name in attributes}
     assert names <= {"lang", "charset", "name", "content", "style", "href"}
     assert not re.search(r"url\(|@import|https?://(?!onus\.acme\.example/)", str(tags))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from dataclasses import replace
 
@@ -264,6 +265,18 @@ def test_a_line_that_is_cut_by_another_thread_ends_at_once(server: Running, open
     channel.drop()
     sending.join(5)
     assert [reply.outcome for reply in replies] == [Outcome.in_doubt]
+
+
+def test_a_line_that_was_cut_before_the_dot_has_released_nothing(server: Running, channel: SmtpChannel) -> None:
+    reply = channel.send(composed(), lambda: channel.drop() is None)
+    assert (reply.outcome, reply.verb) == (Outcome.transport, "mark")
+    assert_cut_before_the_dot(server)
+
+
+def test_the_lone_dot_does_not_wait_for_a_delayed_acknowledgement(server: Running, channel: SmtpChannel) -> None:
+    assert channel.ready() is None
+    assert channel.session is not None
+    assert channel.session.line.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_nothing_stands_in_the_log_before_the_dot(server: Running, channel: SmtpChannel) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import select
 import socket
 import ssl
 from collections.abc import Iterator
@@ -92,6 +93,13 @@ class Line:
         with faults_in_words("the connection was lost"):
             self.socket.settimeout(self.within)
             self.socket.sendall(octets)
+
+    def spoke_out_of_turn(self) -> bool:
+        """Whether the other side has said something, or gone away, while it was our turn. Waits for nothing."""
+        try:
+            return bool(self.waiting or select.select([self.socket], [], [], 0)[0])
+        except (OSError, ValueError):
+            return True
 
     def answer(self, within: float | None = None) -> Answer:
         """The next answer, whole, within this many seconds in all, however slowly it trickles in."""

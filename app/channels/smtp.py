@@ -44,6 +44,7 @@ class SmtpChannel:
                 self.drop()
                 return Reply(Outcome.lost_lease, "mark", NOT_OURS)
             passed("after_hand")
+            self._refuse_a_broken_line("dot")
             return self._release(passed)
         except SessionFault as fault:
             self.drop()
@@ -96,8 +97,14 @@ class SmtpChannel:
             passed(verb)
         with blaming("body"):
             session.line.write(dot_stuffed(composed.wire))
+        self._refuse_a_broken_line("body")
         passed("body")
         return None
+
+    def _refuse_a_broken_line(self, verb: str) -> None:
+        """Raise SessionFault while the dot is not written, rather than write it into a line that is gone."""
+        if self.session is None or self.session.line.spoke_out_of_turn():
+            raise SessionFault(verb, "the mail server ended the connection in the middle of the message")
 
     def _release(self, passed: Callable[[str], None]) -> Reply:
         """The final dot and the answer to it. From here on a fault of the line is no outcome."""

@@ -27,6 +27,7 @@ from tests.channels.conftest import mail_process, server  # noqa: F401  (fixture
 from tests.chaos.smtp_server import Running
 from tests.factories import Acme
 from tests.ledger.conftest import Watch
+from tests.scheduler.conftest import database  # noqa: F401  (a fixture)
 
 BEGIN = dt.datetime(2027, 3, 2, 11, 0, tzinfo=dt.UTC)
 QUICK = "tls=none&verb=0.3&reply=0.3"

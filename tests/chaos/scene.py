@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import psycopg
@@ -32,6 +32,7 @@ from tests.chaos.workers import Nursery, Worker
 from tests.factories import Acme
 
 WITHIN = 60.0  # Seconds: only a failing test waits so long.
+PEOPLE = {"ana": "officer", "berta": "officer", "bruno": "staff"}
 MAIL_FROM = "Onus <onus@onus.example>"
 RULE = RuleText("Permits", thresholds=("30d", "7d", "0d"), channels=("in_app", "email"), to=("role:officer", "owner"))
 
@@ -98,18 +99,16 @@ class Scene:
         url = self.settings.database_url
         return self.nursery.start(database_url=url, smtp_url=self.smtp_url(verb, reply), **given)
 
-    def organisation(self, slug: str, entries: int = 2, staff: Sequence[str] = ("bruno",)) -> Acme:
-        """An organisation with two officers and an owner, a rule, and entries that are due within days."""
+    def organisation(self, slug: str, entries: int = 2, rule: RuleText = RULE) -> Acme:
+        """An organisation with two officers, an owner, a rule, and entries that are due from today on."""
         with self.app.app_context():
             acme = factories.acme(slug, now=now())
             with acme.acting() as act:
-                for name in ("ana", "berta"):
-                    acme.members[name] = people.add_member(act, f"{name}@{slug}.example", "officer", name=name.title())
-                for name in staff:
-                    acme.members[name] = people.add_member(act, f"{name}@{slug}.example", "staff", name=name.title())
+                for name, role in PEOPLE.items():
+                    acme.members[name] = people.add_member(act, f"{name}@{slug}.example", role, name=name.title())
                 for number in range(1, entries + 1):
-                    enter(act, f"{slug}-N{number}", number - 1, acme.members[staff[number % len(staff)]])
-                rules.apply(act, [RULE])
+                    enter(act, f"{slug}-N{number}", number % 2, acme.members["bruno"])
+                rules.apply(act, [rule])
         self.names[acme.org] = slug
         return acme
 

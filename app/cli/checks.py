@@ -14,6 +14,8 @@ from flask.cli import with_appcontext
 from sqlalchemy import select
 
 from app import clock
+from app.channels.channel import open_channel
+from app.channels.returns import has_room
 from app.cli.common import find_org, json_option, org_option, report
 from app.config import settings
 from app.database import WEB, Unreachable, transaction
@@ -34,6 +36,7 @@ from app.queries.watch import (
 )
 from app.queries.watched import Gap
 
+LARGEST_ORG = 10**6  # Organisations whose ids a return address must have room for.
 WAYS_OWED = ("missing", "stalled", "unaddressed")
 
 
@@ -178,10 +181,26 @@ def status_lines(result: dict[str, Any]) -> Iterator[str]:
 @with_appcontext
 def doctor(as_json: bool) -> None:
     """Check that this installation can keep its promises. Exit 1, with what to do, if it cannot."""
-    checks = [*database_checks(), *examine_host(settings())]
+    checks = [*database_checks(), *examine_host(settings()), *mail_checks()]
     ok = all(check.ok for check in checks)
     report(as_json, {"ok": ok, "checks": [asdict(check) for check in checks]}, doctor_lines(checks))
     sys.exit(0 if ok else 1)
+
+
+def mail_checks() -> Iterator[Check]:
+    """Whether the mail server would take a message now, up to the sign-in; nothing is sent."""
+    channel = open_channel(settings())
+    if channel is None:
+        return
+    fault = channel.ready()
+    channel.close()
+    if fault is None:
+        yield Check("mail server", True, "it can be reached, and lets us in")
+    else:
+        yield Check("mail server", False, fault.text, "mend that, or correct ONUS_SMTP_URL; until then e-mail waits")
+    sender = settings().mail_sender()[1]
+    if not has_room(settings(), LARGEST_ORG):
+        yield Check("return address", False, f"{sender} leaves no room for a signature", "shorten ONUS_MAIL_FROM")
 
 
 def database_checks() -> list[Check]:

@@ -35,6 +35,8 @@ def add_to(main: click.Group) -> None:
 @port_option
 def up(demo: bool, port: int) -> None:
     """Start everything on 127.0.0.1: the database if none is configured, migrations, web and scheduler."""
+    if demo:
+        os.environ.setdefault("ONUS_SMTP_URL", "file:")  # A demo must not mail anybody, and shows what it would say.
     settings = Settings.from_env()
     refuse_taken_port(port)
     server = EmbeddedPostgres(settings.home) if settings.database_url is None else None

@@ -17,6 +17,7 @@ from app import clock
 from app.config import settings
 from app.database import SCHEDULER, act_for, transaction
 from app.demo.cast import NAME, PEOPLE, SLUG, ZONE, address_of, furnish
+from app.demo.mail import Postman, come_back, send_due
 from app.demo.story import DOWN, FIRST, Deed, Story
 from app.ledger.align import deliver
 from app.ledger.scan import scan
@@ -91,13 +92,16 @@ def tell(password: str, now: dt.datetime) -> None:
         org = people.add_organisation(session, at, OPERATOR, SLUG, NAME, ZONE)
         act_for(session, org)
         story = Story(furnish(Act(session, org, at), hashed(password), today), today)
-    deeds = story.deeds()
+    deeds, postman = story.deeds(), Postman(now)
     for offset in range(FIRST, 1):
         day = today + dt.timedelta(days=offset)
         if offset not in DOWN:
-            tick(org, min(dt.datetime.combine(day, TICKS_AT, dt.UTC), now))
-        live(org, min(dt.datetime.combine(day, ACTS_AT, dt.UTC), now), deeds.get(offset, []), offset not in DOWN)
-    tick(org, now)
+            tick(org, min(dt.datetime.combine(day, TICKS_AT, dt.UTC), now), postman)
+        at = min(dt.datetime.combine(day, ACTS_AT, dt.UTC), now)
+        live(org, at, deeds.get(offset, []), None if offset in DOWN else postman)
+    tick(org, now, postman)
+    come_back(org, now)
+    tick(org, now, postman)
 
 
 def tell_of_another(now: dt.datetime) -> None:
@@ -114,20 +118,21 @@ def tell_of_another(now: dt.datetime) -> None:
             due_on = now.date() + dt.timedelta(days=due)
             register.add_subject(act, register.Entry(site, permit, f"ZAZ-{number}", f"Fleet permit {number}", due_on))
         rules.apply(act, [RuleText("Permits", thresholds=("60d", "7d"), channels=("in_app",), to=("role:officer",))])
-    tick(org, now)
+    tick(org, now, Postman(now))
 
 
-def live(org: int, at: dt.datetime, deeds: list[Deed], ticks: bool) -> None:
+def live(org: int, at: dt.datetime, deeds: list[Deed], postman: Postman | None) -> None:
     if deeds:
         with transaction(org) as session:
             for deed in deeds:
                 deed(Act(session, org, at))
-    if deeds and ticks:
-        tick(org, at + dt.timedelta(seconds=1))
+    if deeds and postman is not None:
+        tick(org, at + dt.timedelta(seconds=1), postman)
 
 
-def tick(org: int, at: dt.datetime) -> None:
+def tick(org: int, at: dt.datetime, postman: Postman) -> None:
     with transaction(org, SCHEDULER) as session:
         scan(Act(session, org, at, SCHEDULER_ACTOR))
     with transaction(org, SCHEDULER) as session:
         deliver(Act(session, org, at, SCHEDULER_ACTOR))
+    send_due(org, at, postman)

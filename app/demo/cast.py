@@ -63,14 +63,14 @@ RULES = (
         "Permits",
         kinds=("Permit",),
         thresholds=("180d", "90d", "30d", "7d", "0d", "+7d"),
-        channels=("in_app",),
+        channels=("email", "in_app"),
         to=("owner",),
     ),
     RuleText(
         "Inspections and lifting gear",
         kinds=("Inspection", "Lifting gear"),
         thresholds=("30d", "7d", "0d", "+7d"),
-        channels=("in_app",),
+        channels=("email", "in_app"),
         to=("owner", "post:Maintenance"),
     ),
     RuleText(
@@ -86,7 +86,7 @@ RULES = (
         "Insurance and contracts",
         kinds=("Insurance", "Contract"),
         thresholds=("60d", "30bd", "7d"),
-        channels=("in_app",),
+        channels=("email", "in_app"),
         to=("owner",),
     ),
     RuleText(

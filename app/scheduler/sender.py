@@ -79,13 +79,13 @@ class Sender:
 
     def send_next(self, org: int) -> Delivered | None:
         """Send one message of this organisation; None where nothing is due. Raises TransportDown."""
-        people = in_transaction(org, self.actor, look)
+        people = in_transaction(org, self.actor, look, self.settings)
         if not people:
             return None
         self.reach()
         cancelled = 0
         for member_id in people:
-            leased, letter = in_transaction(org, self.actor, functools.partial(self.lease, member_id))
+            leased, letter = in_transaction(org, self.actor, functools.partial(self.lease, member_id), self.settings)
             cancelled += leased.cancelled
             if leased.lease is not None and letter is not None:
                 failpoints.reached("mail_leased")
@@ -162,7 +162,7 @@ class Sender:
 
         for wait in (*SETTLE_AGAIN_AFTER, None):
             try:
-                count = in_transaction(lease.org, self.actor, write)
+                count = in_transaction(lease.org, self.actor, write, self.settings)
             except LOST:
                 if wait is None or self.stop.wait(wait):
                     break

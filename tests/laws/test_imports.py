@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "web": GROUND
     | {"operations", "queries", "imports", "exports", "domain", "trail"}
     | {"preflight"},  # trail: the Act
-    "demo": GROUND | PACKAGES - {"scheduler", "web", "cli"},  # lives through a story as a command and a tick do
+    "demo": GROUND | PACKAGES - {"web", "cli"},  # lives through a story as a command and a tick do
     "cli": GROUND | PACKAGES - {"cli"} | BY_HAND | {"app", "demo"},
     "config": frozenset(),
     "extensions": frozenset(),

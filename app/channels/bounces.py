@@ -71,8 +71,6 @@ def read_report(raw: bytes) -> Report:
     """Read one message. Raises Refused for what is no message, too large, or a report that says nothing."""
     if len(raw) > LARGEST_REPORT:
         raise Refused(f"The message is larger than {LARGEST_REPORT // 1024 // 1024} MB: it is no report.")
-    if raw.startswith(b"From "):  # The first line of a mailbox file, which is not of the message.
-        raw = raw.partition(b"\n")[2]
     head, body = divided(raw)
     try:
         headers = headers_of(head)
@@ -98,6 +96,7 @@ def divided(raw: bytes) -> tuple[bytes, bytes]:
 
 
 def headers_of(head: bytes) -> Message:
+    """The headers; the library passes over the `From ` line that a mailbox file puts before them."""
     if len(head) > LARGEST_HEAD:
         raise Refused("The headers of the message have no end: it is no report.")
     headers = BytesHeaderParser().parsebytes(head.strip(b"\r\n") + b"\n\n")

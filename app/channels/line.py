@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import select
 import socket
 import ssl
 from collections.abc import Iterator
@@ -97,9 +96,13 @@ class Line:
     def spoke_out_of_turn(self) -> bool:
         """Whether the other side has said something, or gone away, while it was our turn. Waits for nothing."""
         try:
-            return bool(self.waiting or select.select([self.socket], [], [], 0)[0])
+            self.socket.settimeout(0)
+            self.waiting += self.socket.recv(ONE_READ)
+        except (BlockingIOError, ssl.SSLWantReadError):  # Under TLS octets may come that say nothing.
+            return bool(self.waiting)
         except (OSError, ValueError):
-            return True
+            pass
+        return True
 
     def answer(self, within: float | None = None) -> Answer:
         """The next answer, whole, within this many seconds in all, however slowly it trickles in."""

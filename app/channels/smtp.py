@@ -44,8 +44,7 @@ class SmtpChannel:
                 self.drop()
                 return Reply(Outcome.lost_lease, "mark", NOT_OURS)
             passed("after_hand")
-            self._refuse_a_broken_line("dot")
-            return self._release(passed)
+            return self._release(self._unbroken("dot"), passed)
         except SessionFault as fault:
             self.drop()
             return Reply(Outcome.transport, fault.verb, str(fault))
@@ -97,20 +96,18 @@ class SmtpChannel:
             passed(verb)
         with blaming("body"):
             session.line.write(dot_stuffed(composed.wire))
-        self._refuse_a_broken_line("body")
+        self._unbroken("body")
         passed("body")
         return None
 
-    def _refuse_a_broken_line(self, verb: str) -> None:
-        """Raise SessionFault while the dot is not written, rather than write it into a line that is gone."""
+    def _unbroken(self, verb: str) -> Session:
+        """The session; raises SessionFault rather than have the dot written into a line that is gone, for a doubt."""
         if self.session is None or self.session.line.spoke_out_of_turn():
-            raise SessionFault(verb, "the mail server ended the connection in the middle of the message")
+            raise SessionFault(verb, "the connection ended in the middle of the message")
+        return self.session
 
-    def _release(self, passed: Callable[[str], None]) -> Reply:
+    def _release(self, session: Session, passed: Callable[[str], None]) -> Reply:
         """The final dot and the answer to it. From here on a fault of the line is no outcome."""
-        session = self.session
-        if session is None:
-            raise SessionFault("mark", "the connection was cut before the message was released")
         try:
             session.line.write(b".\r\n")
             passed("after_dot")

@@ -24,7 +24,7 @@ class Pair:
     key: str
 
     def offered(self, **rules: object) -> dict[str, object]:
-        return {"cert": self.cert, "key": self.key, "offers": ["AUTH PLAIN LOGIN"], **rules}
+        return {"cert": self.cert, "key": self.key, "offers_tls": ["AUTH PLAIN LOGIN"], **rules}
 
 
 @dataclass(frozen=True)

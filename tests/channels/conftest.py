@@ -11,7 +11,9 @@ from app.config import mail_server
 from tests.channels.certificates import Certificates
 from tests.chaos.smtp_server import Running, running
 
-QUICK = "verb=0.2&reply=0.2"  # Seconds: nobody waits for a server that was told to say nothing.
+PATIENT = "verb=10&reply=10"  # Seconds: longer than any machine is busy.
+QUICK = "verb=0.25&reply=0.25"  # Nobody waits for a server that was told to say nothing.
+HANGS = ("stall", "trickle", "slow")  # The deeds that are over only when the client has had enough.
 
 Opening = Callable[..., SmtpChannel]
 
@@ -35,7 +37,7 @@ def opened(server: Running) -> Iterator[Opening]:
     """Channels to the server, cut at the end: by the options of the URL, the user and the host."""
     channels: list[SmtpChannel] = []
 
-    def open_one(options: str = QUICK, user: str = "", host: str = "127.0.0.1") -> SmtpChannel:
+    def open_one(options: str = PATIENT, user: str = "", host: str = "127.0.0.1") -> SmtpChannel:
         channels.append(SmtpChannel(mail_server(f"smtp://{user}{host}:{server.port}?{options}")))
         return channels[-1]
 
@@ -47,6 +49,11 @@ def opened(server: Running) -> Iterator[Opening]:
 @pytest.fixture
 def channel(opened: Opening) -> SmtpChannel:
     return opened()
+
+
+def fitting(deed: str) -> str:
+    """The options for a channel that meets this deed."""
+    return QUICK if deed.startswith(HANGS) else PATIENT
 
 
 @pytest.fixture(scope="session")

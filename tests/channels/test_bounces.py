@@ -181,6 +181,7 @@ def test_an_automatic_answer_is_no_report(more: str, is_auto_reply: bool) -> Non
         (report(recipients="Action: vanished\nStatus: 5.0.0\n"), "of no recipient"),
         (report(recipients=""), "of no recipient"),
         (report(about=""), "of no recipient"),
+        (report(part="A: b\n\n--edge\n" * 30 + "Content-Type: message/delivery-status\n\n"), "no part that says"),
         (b'Content-Type: multipart/report; x="' + b'";' * 100_000 + b'"\n\nx', "no end"),
     ],
 )
@@ -198,7 +199,7 @@ def test_what_is_no_report_is_refused_in_a_sentence(raw: bytes, reason: str) -> 
         b"Content-Type: message/rfc822\n\n" * 50_000,
         report(recipients="Action: failed\n\n" * 200_000),
         report(part="Content-Type: message/delivery-status\n\n" + "\n" * 500_000),
-        report(part="--edge\n" * 300_000 + "Content-Type: message/delivery-status\n\n"),
+        report(part="--edge\nA: b\n\n" * 200_000 + "Content-Type: message/delivery-status\n\n"),
         b"To: " + b"(" * 100_000 + b"\n\nx",
         b"To: " + b"+" * 100_000 + b"\n\nx",
         b"To: =?utf-8?b?" + b"!" * 100_000 + b"?=\n\nx",

@@ -11,7 +11,7 @@ from app.channels.smtp import SmtpChannel
 from app.config import MailServer
 from app.domain.delivery import Outcome
 from tests.channels.certificates import Certificates
-from tests.channels.conftest import QUICK, Opening
+from tests.channels.conftest import PATIENT, Opening, fitting
 from tests.channels.letters import composed, to
 from tests.chaos.smtp_server import Running
 
@@ -47,8 +47,9 @@ def test_a_server_that_has_enough_in_every_session_is_asked_twice_and_then_belie
 
 @pytest.mark.parametrize("deed", ["drop", "421 4.4.2 idle for too long", "garbage", "stall", "500 5.5.1 what?"])
 def test_a_kept_session_that_has_ended_is_no_fault_of_the_next_message(
-    deed: str, server: Running, channel: SmtpChannel
+    deed: str, server: Running, opened: Opening
 ) -> None:
+    channel = opened(fitting(deed))
     server.play({"NOOP": [deed, "ok"]})
     assert [channel.send(composed(), yes).outcome for _ in range(2)] == [Outcome.delivered] * 2
     assert len(server.events("connect")) == 2
@@ -61,11 +62,13 @@ def test_a_kept_session_that_ends_at_mail_is_no_fault_either(deed: str, server: 
 
 
 def test_a_session_that_idled_out_is_begun_anew(server: Running, channel: SmtpChannel) -> None:
-    server.play({"idle": 0.02})
     assert channel.send(composed(), yes).outcome is Outcome.delivered
+    server.play({"idle": 0.01})
+    assert channel.ready() is None
     server.until("close")
     server.play({})
     assert channel.send(composed(), yes).outcome is Outcome.delivered
+    assert len(server.events("connect")) == 2
 
 
 @pytest.mark.parametrize("deed", ["drop", "garbage", "550 5.5.1 no"])
@@ -87,7 +90,8 @@ def test_ready_opens_the_line_before_anything_is_to_be_sent(server: Running, cha
 
 
 @pytest.mark.parametrize("deed", ["ok", "drop", "stall", "garbage"])
-def test_closing_is_polite_and_never_fails(deed: str, server: Running, channel: SmtpChannel) -> None:
+def test_closing_is_polite_and_never_fails(deed: str, server: Running, opened: Opening) -> None:
+    channel = opened(fitting(deed))
     server.play({"QUIT": [deed]})
     assert channel.send(composed(), yes).outcome is Outcome.delivered
     channel.close()
@@ -98,7 +102,7 @@ def test_closing_is_polite_and_never_fails(deed: str, server: Running, channel: 
 
 def test_h20_a_password_is_not_sent_where_tls_is_required_and_not_offered(server: Running, opened: Opening) -> None:
     server.play({"offers": AUTH})
-    reply = opened(f"tls=starttls&{QUICK}", USER).send(composed(), yes)
+    reply = opened(f"tls=starttls&{PATIENT}", USER).send(composed(), yes)
     assert (reply.outcome, reply.verb) == (Outcome.transport, "starttls")
     assert reply.text == "TLS is required (tls=starttls), and the mail server does not offer STARTTLS"
     assert server.events("auth", "message", "mail") == []
@@ -115,7 +119,7 @@ def test_h20_a_certificate_that_proves_nothing_ends_it_before_the_password(
         "outdated": (certificates.outdated, f"&cafile={certificates.authority}"),
     }[which]
     server.play(pair.offered(implicit=tls == "implicit"))
-    reply = opened(f"tls={tls}&verb=2{cafile}", USER).send(composed(), yes)
+    reply = opened(f"tls={tls}&verb=10{cafile}", USER).send(composed(), yes)
     assert reply.outcome is Outcome.transport
     assert "the certificate is not trusted" in reply.text
     assert server.events("auth", "message", "mail") == []
@@ -127,7 +131,7 @@ def test_h20_with_a_trusted_certificate_it_signs_in_under_tls(
     tls: str, host: str, server: Running, opened: Opening, certificates: Certificates
 ) -> None:
     server.play(certificates.good.offered(implicit=tls == "implicit"))
-    channel = opened(f"tls={tls}&verb=2&cafile={certificates.authority}", USER, host)
+    channel = opened(f"tls={tls}&verb=10&cafile={certificates.authority}", USER, host)
     assert [channel.send(composed(), yes).outcome for _ in range(2)] == [Outcome.delivered] * 2
     (auth,) = server.events("auth")
     assert auth["tls"]
@@ -140,7 +144,7 @@ def test_what_was_said_before_tls_counts_for_nothing(
 ) -> None:
     """Somebody in between who slips answers in front of TLS is noticed (CVE-2011-0411, the client's side)."""
     server.play(certificates.good.offered(STARTTLS=["220 go ahead\n250 2.0.0 and take this"]))
-    reply = opened(f"tls=starttls&verb=2&cafile={certificates.authority}", USER).send(composed(), yes)
+    reply = opened(f"tls=starttls&verb=10&cafile={certificates.authority}", USER).send(composed(), yes)
     assert (reply.outcome, reply.verb) == (Outcome.transport, "starttls")
     assert "spoke before TLS" in reply.text
 
@@ -150,20 +154,20 @@ def test_starttls_that_is_refused_is_the_transports(
     deed: str, server: Running, opened: Opening, certificates: Certificates
 ) -> None:
     server.play(certificates.good.offered(STARTTLS=[deed]))
-    reply = opened(f"tls=starttls&{QUICK}", USER).send(composed(), yes)
+    reply = opened(f"tls=starttls&{fitting(deed)}", USER).send(composed(), yes)
     assert (reply.outcome, reply.verb) == (Outcome.transport, "starttls")
     assert server.events("auth") == []
 
 
 def test_a_server_without_tls_at_an_implicit_port_is_the_transports(server: Running, opened: Opening) -> None:
-    reply = opened(f"tls=implicit&{QUICK}").send(composed(), yes)
+    reply = opened("tls=implicit&verb=0.25").send(composed(), yes)
     assert (reply.outcome, reply.verb) == (Outcome.transport, "connect")
 
 
 @pytest.mark.parametrize("cafile", ["/nowhere/authority.pem", "key"])
 def test_authorities_that_cannot_be_read_are_named(cafile: str, opened: Opening, certificates: Certificates) -> None:
     path = certificates.good.key if cafile == "key" else cafile
-    reply = opened(f"tls=starttls&{QUICK}&cafile={path}").send(composed(), yes)
+    reply = opened(f"tls=starttls&{PATIENT}&cafile={path}").send(composed(), yes)
     assert (reply.outcome, reply.verb) == (Outcome.transport, "connect")
     assert "cafile" in reply.text
 
@@ -177,7 +181,7 @@ def test_a_password_goes_to_this_host_without_tls(server: Running, opened: Openi
 def test_a_password_goes_nowhere_else_without_tls(server: Running) -> None:
     """The setting refuses it already; the channel does so on its own, too, for a host that is not loopback by name."""
     server.play({"offers": AUTH})
-    channel = SmtpChannel(MailServer("127.1", server.port, "none", "onus", PASSWORD, verb_within=0.2))
+    channel = SmtpChannel(MailServer("127.1", server.port, "none", "onus", PASSWORD))
     reply = channel.send(composed(), yes)
     assert (reply.outcome, reply.verb, reply.text) == (Outcome.transport, "auth", "a password is not sent without TLS")
     assert server.events("auth") == []

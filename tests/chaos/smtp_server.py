@@ -21,6 +21,7 @@ list starts afresh then. Keys, all optional:
     "to"            {address: {"RCPT": […], "DATA": […], "BODY": […], "DOT": […]}} for one recipient, before the above
     "chance"        {point: {deed: probability}}: drawn where the lists say "ok"; "seed" makes the draws repeatable
     "offers"        the keywords of EHLO; default ["8BITMIME", "ENHANCEDSTATUSCODES"]
+    "offers_tls"    more of them, under TLS only
     "cert", "key"   files for TLS: STARTTLS is offered, until it is on
     "implicit"      true: TLS from the first byte
     "session_limit" messages in one session, then 451 to MAIL
@@ -219,7 +220,9 @@ class Conversation:
     async def ehlo(self, _command: str) -> None:
         rules = self.script.refresh()
         offers = ["scripted.example", *rules.get("offers", OFFERS)]
-        if "cert" in rules and not self.tls:
+        if self.tls:
+            offers += rules.get("offers_tls", [])
+        elif "cert" in rules:
             offers.append("STARTTLS")
         shown = "\n".join(f"250-{offer}" for offer in offers[:-1]) + f"\n250 {offers[-1]}"
         await self.act("EHLO", self.script.deed("EHLO"), shown.strip())
@@ -365,7 +368,8 @@ class Running:
 
     def events(self, *names: str) -> list[dict[str, Any]]:
         """What was logged, in order; only whole lines are there."""
-        told = map(json.loads, self.log.read_text().splitlines())
+        whole, _, _ = self.log.read_text().rpartition("\n")  # The last line may be half written.
+        told = map(json.loads, whole.splitlines())
         return [event for event in told if event["session"] > self.forgotten and (not names or event["event"] in names)]
 
     def until(self, name: str, within: float = 5.0) -> dict[str, Any]:

@@ -23,11 +23,11 @@ from app.scheduler.sender import Sender
 from app.scheduler.ticks import deliver_tick
 from app.trail.act import Act
 from tests import factories
-from tests.channels.conftest import mail_process, server  # noqa: F401  (fixtures)
+from tests.channels.conftest import certificates, mail_process, server  # noqa: F401  (fixtures)
 from tests.chaos.smtp_server import Running
 from tests.factories import Acme
 from tests.ledger.conftest import Watch
-from tests.scheduler.conftest import database  # noqa: F401  (a fixture)
+from tests.scheduler.conftest import database, onus  # noqa: F401  (fixtures)
 
 BEGIN = dt.datetime(2027, 3, 2, 11, 0, tzinfo=dt.UTC)
 QUICK = "tls=none&verb=0.3&reply=0.3"

@@ -84,11 +84,11 @@ with moved as (
 {ATTEMPT_AND_TRAIL}"""
 
 # An answer to a message about which somebody has decided: kept as evidence, and nothing moves.
-LATE = """
-insert into delivery_attempt (org_id, delivery_id, at, verb, reply, outcome)
-select :org, x.id, :now, :verb, :reply, 'late: ' || :outcome
-from delivery x where x.org_id = :org and x.lease_token = :token order by x.id
-returning delivery_id"""
+LATE = f"""
+with moved as (
+  select x.id, x.claim_id, x.recipient_id, 'late_answer' as happened
+  from delivery x where x.org_id = :org and x.lease_token = :token
+{ATTEMPT_AND_TRAIL}"""
 
 STATEMENTS = {
     Outcome.delivered: SETTLE_DELIVERED,
@@ -136,7 +136,7 @@ def settle(act: Act, lease: Lease, reply: Reply, *, chance: float = 0.0, reason:
     facts = {"token": lease.token, "reason": str(reason), "tries": TRIES_AT_MOST, "next_attempt_at": act.now + waits}
     moved = act.run(STATEMENTS[reply.outcome], spoken(reply) | facts).all()
     if not moved:
-        act.run(LATE, spoken(reply) | {"token": lease.token})
+        act.run(LATE, spoken(reply) | {"token": lease.token, "outcome": f"late: {reply.outcome}"})
         return 0
     subjects = sorted({row.subject_id for row in moved})
     for subject_id in subjects if reply.outcome is not Outcome.delivered else ():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.ledger.align import align_subjects
@@ -24,6 +25,7 @@ DUE_PEOPLE = """
 select x.recipient_id from delivery x
 where x.org_id = :org and x.channel = 'email' and x.state = 'pending' and x.next_attempt_at <= :now
   and not exists (select from delivery_hold h where h.org_id = :org and h.released_at is null)
+  and x.recipient_id <> all (cast(:but_not as bigint[]))
 group by x.recipient_id order by min(x.next_attempt_at), x.recipient_id limit :candidates"""
 
 # Another worker that leases for this person holds the row: there is nothing for us.
@@ -86,9 +88,9 @@ class Leased:
     cancelled: int = 0
 
 
-def due_people(act: Act) -> list[int]:
-    """Members who have e-mail that is due now, those who wait longest first; not all of them."""
-    return list(act.run(DUE_PEOPLE, {"candidates": CANDIDATES}).scalars())
+def due_people(act: Act, but_not: Iterable[int] = ()) -> list[int]:
+    """Some of the members who have e-mail that is due now, without those; who waits longest comes first."""
+    return list(act.run(DUE_PEOPLE, {"candidates": CANDIDATES, "but_not": sorted(but_not)}).scalars())
 
 
 def lease_for(act: Act, member_id: int, holder: uuid.UUID, lease_time: dt.timedelta, domain: str) -> Leased | None:

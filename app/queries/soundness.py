@@ -92,6 +92,9 @@ LOOSE_VIEWS = """
 """
 
 
+MAY_BE_KNOWN = "select has_function_privilege('pg_control_system()', 'execute')"
+
+
 class NotReady(Exception):
     """The database cannot even be looked at: it has no tables, or this login may not act for Onus."""
 
@@ -123,6 +126,7 @@ def examine_database(session: Session, settings: Settings, host_now: dt.datetime
         check_views(session),
         check_migrations(session),
         check_clocks(session, settings, host_now),
+        check_identity(session),
         check_server(session),
     ]
 
@@ -237,6 +241,17 @@ def check_clocks(session: Session, settings: Settings, host_now: dt.datetime) ->
     advice = "" if apart <= APART_UNNOTICED else "let both hosts keep time (NTP)"
     found = f"the database and this host are {apart.total_seconds():.1f} s apart"
     return Check("clocks", apart <= clock.APART_AT_MOST, found, advice)
+
+
+def check_identity(session: Session) -> Check:
+    """Never a failure: a provider may forbid to ask. Then a restore is not noticed, and a person must hold it."""
+    known = session.execute(text(MAY_BE_KNOWN)).scalar_one()
+    if known:
+        return Check("identity", True, "a restore or a failover would be noticed")
+    advice = (
+        "grant execute on pg_control_system() to the login, or look at what is due before you start after a restore"
+    )
+    return Check("identity", True, "a restore or a failover would not be noticed", advice)
 
 
 def check_server(session: Session) -> Check:

@@ -7,7 +7,6 @@ timeline. Both are compared with what the database itself says of its past, sinc
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import text
@@ -18,6 +17,12 @@ PRESENT = """
 select cast(system_identifier as text) as system_identifier,
        cast(('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32) as bigint) as timeline_id
 from pg_control_system()"""
+
+# A provider may keep these from everybody; then nobody can tell, and `onus doctor` says so.
+PERMITTED = """
+select has_function_privilege('pg_control_system()', 'execute')
+   and has_function_privilege('pg_current_wal_lsn()', 'execute')
+   and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute')"""
 
 KNOWN = "select system_identifier, timeline_id from database_identity where id = 1"
 
@@ -34,7 +39,10 @@ class Identity(NamedTuple):
     timeline_id: int
 
 
-def present(session: Session) -> Identity:
+def present(session: Session) -> Identity | None:
+    """The identity of this moment; None where the login may not ask for it."""
+    if not session.execute(text(PERMITTED)).scalar_one():
+        return None
     return Identity(*session.execute(text(PRESENT)).one())
 
 
@@ -44,17 +52,18 @@ def is_known(session: Session) -> bool:
 
 def change_of(session: Session) -> str | None:
     """How this database differs from the one that wrote its past, in words; None if it does not, or has no past."""
-    known = session.execute(text(KNOWN)).one_or_none()
-    return None if known is None else "; ".join(differences(Identity(*known), present(session))) or None
-
-
-def differences(known: Identity, now: Identity) -> Iterator[str]:
+    known, now = session.execute(text(KNOWN)).one_or_none(), present(session)
+    if known is None or now is None:
+        return None
     if known.system_identifier != now.system_identifier:
-        yield "the database was restored into another server"
-    elif known.timeline_id != now.timeline_id:
-        yield f"the database was restored or failed over (timeline {known.timeline_id} became {now.timeline_id})"
+        return "the database was restored into another server"
+    if known.timeline_id != now.timeline_id:
+        return f"the database was restored or failed over (timeline {known.timeline_id} became {now.timeline_id})"
+    return None
 
 
 def keep(session: Session, now: dt.datetime) -> None:
     """Record the present identity; only after every organisation is held."""
-    session.execute(text(KEEP), {**present(session)._asdict(), "now": now})
+    identity = present(session)
+    if identity is not None:
+        session.execute(text(KEEP), {**identity._asdict(), "now": now})

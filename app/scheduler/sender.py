@@ -11,7 +11,9 @@ import functools
 import random
 import threading
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import structlog
 from sqlalchemy.exc import DBAPIError
@@ -34,6 +36,8 @@ from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 from app.trail.act import Act
 
 log = structlog.get_logger()
+
+Result = TypeVar("Result")
 
 SETTLE_AGAIN_AFTER = (0.2, 1.0, 3.0, 10.0, 30.0)  # Seconds: a database that restarts is back by then, or is missed.
 CHANCE = random.SystemRandom()
@@ -79,18 +83,21 @@ class Sender:
 
     def send_next(self, org: int) -> Delivered | None:
         """Send one message of this organisation; None where nothing is due. Raises TransportDown."""
-        people = in_transaction(org, self.actor, look, self.settings)
-        if not people:
-            return None
-        self.reach()
+        seen: set[int] = set()
         cancelled = 0
-        for member_id in people:
-            leased, letter = in_transaction(org, self.actor, functools.partial(self.lease, member_id), self.settings)
-            cancelled += leased.cancelled
-            if leased.lease is not None and letter is not None:
-                failpoints.reached("mail_leased")
-                return replace(self.send(leased.lease, letter), cancelled=cancelled)
+        while people := self.within(org, functools.partial(due_people, but_not=seen)):
+            self.reach()
+            for member_id in people:
+                leased, letter = self.within(org, functools.partial(self.lease, member_id))
+                cancelled += leased.cancelled
+                if leased.lease is not None and letter is not None:
+                    failpoints.reached("mail_leased")
+                    return replace(self.send(leased.lease, letter), cancelled=cancelled)
+            seen.update(people)  # Somebody else is at them, or nothing of theirs may leave: the next ones.
         return Delivered(cancelled=cancelled) if cancelled else None
+
+    def within(self, org: int, deed: Callable[[Act], Result]) -> Result:
+        return in_transaction(org, self.actor, deed, self.settings)
 
     def reach(self) -> None:
         """Open the line, or see that it is still good, before anything is leased for it. Raises TransportDown."""
@@ -162,7 +169,7 @@ class Sender:
 
         for wait in (*SETTLE_AGAIN_AFTER, None):
             try:
-                count = in_transaction(lease.org, self.actor, write, self.settings)
+                count = self.within(lease.org, write)
             except LOST:
                 if wait is None or self.stop.wait(wait):
                     break
@@ -172,10 +179,6 @@ class Sender:
                 return count
         log.error("outcome_not_recorded", org=lease.org, outcome=reply.outcome)
         return 0
-
-
-def look(act: Act) -> list[int]:
-    return due_people(act)
 
 
 def passed(point: str) -> None:

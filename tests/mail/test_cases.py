@@ -113,3 +113,19 @@ def test_h20_without_the_tls_that_is_required_the_mail_waits_and_the_banner_says
     assert sent(**certificates.good.offered()) == ("delivered", 1, None)
     assert [one["tls"] for one in post.server.events("auth")] == [True]
     assert len(post.messages()) == 1
+
+
+@pytest.mark.real_commits
+def test_p3_a_scheduler_that_must_stop_writes_the_outstanding_hand_over_as_in_doubt(
+    real_app: Flask, onus: Onus, database: Database, tmp_path: Path
+) -> None:
+    with organisation().acting() as act:
+        act.run("update alert_rule set channels = array['email'] where org_id = :org")
+    with running(tmp_path) as mail:
+        mail.play({"DOT": ["stall after"]})
+        url = f"smtp://127.0.0.1:{mail.port}?tls=none"
+        scheduler = onus.start("scheduler", ONUS_SCAN_EVERY="0.3", ONUS_DELIVER_EVERY="0.2", ONUS_SMTP_URL=url)
+        until(lambda: mail.events("message"), "the message")
+        assert scheduler.stopped().code == 0
+        assert database.rows("select state, reason, attempts from delivery") == [("in_doubt", "stopped", 1)]
+        assert len(mail.events("message")) == 1

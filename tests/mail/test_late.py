@@ -120,6 +120,7 @@ def test_a_late_answer_after_a_persons_decision_moves_nothing_and_is_kept(post: 
         assert settle(act, lease, TAKEN) == 0
     assert post.rows("x.state, x.resolution") == [("in_doubt", "resend"), ("pending", None)]
     assert ("late: delivered", TAKEN.text) in post.watch.rows("select outcome, reply from delivery_attempt")
+    assert ("late_answer",) in post.watch.rows("select type from audit_event")
 
 
 def test_an_answer_under_a_foreign_token_moves_nothing(post: Post) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,12 +26,18 @@ from app.trail.act import Act
 from tests import factories
 from tests.factories import Acme
 
+# Where this is set, each of the processes that tests start would compile the application anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 HOME = Path(__file__).parent / ".server"
 DSN = "ONUS_TEST_DSN"  # Handed to the workers: only the controller owns the server.
 RUN = "ONUS_TEST_RUN"  # The controller's process id, in the names of its databases: two runs may share the server.
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "furnished: the tests of the module share one furnished organisation (tests/web)"
+    )
     if hasattr(config, "workerinput"):
         return
     config.server = EmbeddedPostgres(HOME)  # type: ignore[attr-defined]
@@ -105,17 +112,24 @@ def shared_app(worker: str) -> Iterator[Flask]:
         db.engine.dispose()
 
 
-@pytest.fixture
-def app(shared_app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
-    """The application on a real database. Whatever a test commits is a savepoint that is rolled back after it."""
-    with shared_app.app_context(), db.engine.connect() as connection:
+@contextlib.contextmanager
+def rolled_back(app: Flask) -> Iterator[None]:
+    """The application on a real database. Whatever is committed inside is a savepoint, and all is rolled back."""
+    with app.app_context(), db.engine.connect() as connection, pytest.MonkeyPatch.context() as patch:
         outer = connection.begin()
-        monkeypatch.setattr(flask_sqlalchemy.session.Session, "get_bind", lambda *_, **__: connection)
+        patch.setattr(flask_sqlalchemy.session.Session, "get_bind", lambda *_, **__: connection)
         db.session.remove()
         db.session.configure(join_transaction_mode="create_savepoint")
-        yield shared_app
+        yield
         db.session.remove()
         outer.rollback()
+
+
+@pytest.fixture
+def app(shared_app: Flask) -> Iterator[Flask]:
+    """The application, in a transaction that ends with the test."""
+    with rolled_back(shared_app):
+        yield shared_app
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,14 +13,13 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app.operations import people
-from app.operations.passwords import hashed
 from app.trail.act import Act
+from tests import factories
+from tests.conftest import rolled_back
 from tests.factories import NOW, Acme
-from tests.people import INSPECTOR, OFFICER, STAFF
+from tests.people import ADMIN, HASH, INSPECTOR, OFFICER, PASSWORD, STAFF
+from tests.web.furnished import Furnished, furnish, other, undone
 
-ADMIN = "adela@acme.example"  # Adela manages people, sites and settings.
-PASSWORD = "correct horse battery"
-HASH = hashed(PASSWORD)
 HTMX = {"HX-Request": "true"}
 
 
@@ -60,15 +60,65 @@ class Browser:
         return self
 
 
+@pytest.fixture(scope="module")
+def ground(shared_app: Flask) -> Iterator[tuple[Furnished, Furnished]]:
+    """acme and other, furnished once for a module that is marked `furnished`."""
+    with rolled_back(shared_app):
+        acme = factories.acme()
+        add_people(acme)
+        yield furnish(acme, "acme", "Bruno"), other()
+
+
 @pytest.fixture
-def staffed(acme: Acme) -> Acme:
+def app(request: pytest.FixtureRequest, shared_app: Flask) -> Iterator[Flask]:
+    """The application, in a transaction that ends with the test; on the ground of its module, in a savepoint."""
+    if is_furnished(request):
+        request.getfixturevalue("ground")
+        forget_request()
+        with undone():
+            yield shared_app
+    else:
+        with rolled_back(shared_app):
+            yield shared_app
+
+
+def is_furnished(request: pytest.FixtureRequest) -> bool:
+    return request.node.get_closest_marker("furnished") is not None
+
+
+@pytest.fixture
+def own(request: pytest.FixtureRequest, app: Flask) -> Furnished:
+    """acme with something on every page."""
+    if is_furnished(request):
+        return copy.deepcopy(request.getfixturevalue("ground")[0])
+    return furnish(request.getfixturevalue("staffed"), "acme", "Bruno")
+
+
+@pytest.fixture
+def foreign(app: Flask, ground: tuple[Furnished, Furnished]) -> Furnished:
+    """The organisation of other people, of a module that is marked `furnished`."""
+    return copy.deepcopy(ground[1])
+
+
+@pytest.fixture
+def acme(request: pytest.FixtureRequest, app: Flask) -> Acme:
+    return request.getfixturevalue("own").acme if is_furnished(request) else factories.acme()
+
+
+@pytest.fixture
+def staffed(request: pytest.FixtureRequest, acme: Acme) -> Acme:
     """acme with Adela (admin), Ana (officer), Bruno (staff) and Dana (inspector), who all have a password."""
+    if not is_furnished(request):
+        add_people(acme)
+    return acme
+
+
+def add_people(acme: Acme) -> None:
     roles = {ADMIN: "admin", OFFICER: "officer", STAFF: "staff", INSPECTOR: "inspector"}
     with acme.acting() as act:
         for email, role in roles.items():
             name = email.partition("@")[0].capitalize()
             acme.members[name] = people.add_member(act, email, role, name=name, password_hash=HASH)
-    return acme
 
 
 @pytest.fixture

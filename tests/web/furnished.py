@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from flask import Flask
 from sqlalchemy import text, update
@@ -28,10 +29,12 @@ from app.operations.places import change_organisation
 from app.trail.act import Act
 from tests import factories
 from tests.factories import NOW, Acme
-from tests.people import INSPECTOR, OFFICER, OUTSIDER, STAFF
-from tests.web.conftest import ADMIN, HASH, Browser
+from tests.people import ADMIN, HASH, INSPECTOR, OFFICER, OUTSIDER, STAFF
 
-SignIn = Callable[[str], Browser]
+if TYPE_CHECKING:
+    from tests.web.conftest import Browser
+
+SignIn = Callable[[str], "Browser"]
 ROLES = {"admin": ADMIN, "officer": OFFICER, "staff": STAFF, "inspector": INSPECTOR}
 TODAY = NOW.date()
 BEFORE = NOW - dt.timedelta(days=10)

@@ -18,18 +18,12 @@ from app.extensions import db
 from app.web.access import for_roles, public
 from app.web.errors import WORDS
 from tests.conftest import settings_of
-from tests.factories import Acme
 from tests.web.conftest import ADMIN, HTMX, Browser, forget_request
-from tests.web.furnished import Furnished, SignIn, address, furnish, routes
+from tests.web.furnished import Furnished, SignIn, address, routes
 from tests.web.markup import Element, read
 
 RESTORE = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
 BOOSTED = {"HX-Request": "true", "HX-Boosted": "true"}
-
-
-@pytest.fixture
-def own(staffed: Acme) -> Furnished:
-    return furnish(staffed, "acme", "Bruno")
 
 
 @pytest.fixture

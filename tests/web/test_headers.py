@@ -16,10 +16,9 @@ from app.extensions import db
 from app.web import assets
 from app.web.access import public
 from tests.conftest import settings_of
-from tests.factories import Acme
 from tests.people import OFFICER
 from tests.web.conftest import ADMIN, HTMX, PASSWORD, Browser, forget_request
-from tests.web.furnished import Furnished, SignIn, address, furnish, routes, undone
+from tests.web.furnished import Furnished, SignIn, address, routes, undone
 
 POLICY = {
     "default-src": "'none'",
@@ -47,11 +46,6 @@ def check_headers(response: TestResponse, what: str, cached: bool = False) -> No
     expected = "public, max-age=31536000, immutable" if cached else "no-store"
     assert headers["Cache-Control"] == expected, what
     assert "Strict-Transport-Security" not in headers, what
-
-
-@pytest.fixture
-def own(staffed: Acme) -> Furnished:
-    return furnish(staffed, "acme", "Bruno")
 
 
 @pytest.mark.parametrize("email", [ADMIN, None])

@@ -14,7 +14,6 @@ from werkzeug.routing import Rule
 
 from app.operations import people
 from app.web.entry import DEADLINE_DEEDS, ENTRY_DEEDS
-from tests.factories import Acme
 from tests.people import OUTSIDER
 from tests.web.conftest import ADMIN, HTMX, Browser
 from tests.web.furnished import (
@@ -25,13 +24,13 @@ from tests.web.furnished import (
     SignIn,
     address,
     contents,
-    furnish,
-    other,
     plain,
     refusals,
     routes,
     undone,
 )
+
+pytestmark = pytest.mark.furnished
 
 ADMINS = ("admin",)
 MANAGERS = ("admin", "officer")
@@ -112,16 +111,6 @@ OUTSIDE = {
     "GET /assets/<stamp>/<name>": (404, 404),  # Of this stamp; the right one is in test_headers.
     "POST /logout": (302, 303),
 }
-
-
-@pytest.fixture
-def own(staffed: Acme) -> Furnished:
-    return furnish(staffed, "acme", "Bruno")
-
-
-@pytest.fixture
-def foreign(browser: SignIn) -> Furnished:
-    return other()
 
 
 @pytest.fixture

@@ -30,11 +30,6 @@ NEVER = ("claim", "claims", "claimed", "crossing", "crossed", "threshold", "thre
 CONTROLS = ("input", "select", "textarea")
 
 
-@pytest.fixture
-def own(staffed: Acme) -> Furnished:
-    return furnish(staffed, "acme", "Bruno")
-
-
 Pages = dict[str, str]
 
 

@@ -7,10 +7,11 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.factories import Acme
 from tests.people import OFFICER, OUTSIDER
 from tests.web.conftest import ADMIN, Browser, forget_request
-from tests.web.furnished import NO_NUMBER_OF_OURS, NO_SUCH, Furnished, SignIn, contents, furnish, other, plain, undone
+from tests.web.furnished import NO_NUMBER_OF_OURS, NO_SUCH, Furnished, SignIn, contents, plain, undone
+
+pytestmark = pytest.mark.furnished
 
 QUERIES = [
     ("today/unwatched", "site={site_id}", 404),
@@ -57,16 +58,6 @@ FORMS = [
 ]
 
 ODD = ["\0", "\ud800", "\u202e", "x" * 5000, "=1+1", "'; drop table subject; --", "%s %(x)s {0}", "0x1F", "٣"]
-
-
-@pytest.fixture
-def own(staffed: Acme) -> Furnished:
-    return furnish(staffed, "acme", "Bruno")
-
-
-@pytest.fixture
-def foreign(browser: SignIn) -> Furnished:
-    return other()
 
 
 @pytest.mark.parametrize(("where", "query", "status"), QUERIES)

@@ -37,9 +37,10 @@ types: setup
 run: setup
 	$(BIN)/onus up --demo
 
-# Many more random lives than `make test` has time for.
+# Many more random lives, days and obligations than `make test` has time for.
 long: setup
-	ONUS_TEST_LIVES=1000 $(BIN)/python -m pytest tests/ledger/test_life.py
+	ONUS_TEST_LIVES=1000 ONUS_TEST_DAYS_APART=53 ONUS_TEST_OBLIGATIONS=10000 $(BIN)/python -m pytest \
+		tests/ledger/test_life.py tests/ledger/test_three_years.py tests/scheduler/test_many_scans.py
 
 # Pin the newest of everything; the lock carries hashes and no address.
 lock: setup

@@ -8,6 +8,7 @@ without the domain's thresholds.
 from __future__ import annotations
 
 import datetime as dt
+import os
 from zoneinfo import ZoneInfo
 
 from flask import Flask
@@ -30,6 +31,7 @@ ZONES = (
     "Asia/Kathmandu",  # +05:45.
     "America/Vancouver",  # Stays at -07:00 from November 2026: data older than 2026b is wrong.
 )
+APART = int(os.environ.get("ONUS_TEST_DAYS_APART", "131"))  # Days; `make long` has due dates that lie closer.
 FIRST = dt.date(2026, 7, 1)
 LAST = dt.date(2029, 6, 30)
 DAY = dt.timedelta(days=1)
@@ -45,9 +47,16 @@ def midnight(day: dt.date, zone: str) -> dt.datetime:
 
 
 def due_dates(number: int) -> list[dt.date]:
-    """Every 53 days from a day of its own, so that all days of the week and parts of the year have one."""
-    days = (LAST - FIRST).days
-    return [FIRST + dt.timedelta(days=40 + n) for n in range(number * 5, days - 50, 53)]
+    """Each day on which the clocks of the zone change, and days so far apart that all days of the week and all parts of
+    the year have one, from a day of its own."""
+    earliest, latest, zone = FIRST + 40 * DAY, LAST - 10 * DAY, ZoneInfo(ZONES[number])
+    days = [earliest + n * DAY for n in range((latest - earliest).days)]
+    changes = {day for day in days if offset(day, zone) != offset(day - DAY, zone)}
+    return sorted(changes | set(days[number * 5 :: APART]))
+
+
+def offset(day: dt.date, zone: ZoneInfo) -> dt.timedelta | None:
+    return dt.datetime.combine(day, dt.time(12), zone).utcoffset()
 
 
 def test_p4_p6_three_years_of_claims_on_the_right_local_dates(real_app: Flask) -> None:

@@ -1,6 +1,7 @@
-"""What waits for one person in the app: a line a deadline, its sharpest alert, the older ones folded in.
+"""What waits for one person: a line a deadline, its sharpest alert, the older ones folded in.
 
-An alert is in the inbox while it is wanted (the one predicate of scan and align): done, moved or paused, it is gone.
+Whoever was told by e-mail alone answers here, too, from the link in the message. An alert is in the inbox while it
+is wanted (the one predicate of scan and align): done, moved or paused, it is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from app.queries.queues import PLAN_SIMPLY
 MOST = 200  # Deadlines of one inbox; nobody reads more, and the register has them all.
 
 ARRIVED = State.delivered
-IN_THE_APP = f"x.channel = 'in_app' and x.state = '{ARRIVED}'"
+# By e-mail a person may have been told from the moment on at which the message may have left.
+MAY_HAVE_ARRIVED = ", ".join(f"'{state}'" for state in (State.handing_over, State.delivered, State.in_doubt))
+TOLD = f"(x.channel = 'in_app' and x.state = '{ARRIVED}' or x.channel = 'email' and x.state in ({MAY_HAVE_ARRIVED}))"
 
 # What was told stays told; but whoever is limited to other sites since sees it no more: the entry's site decides.
 SUBJECTS = f"""
@@ -33,16 +36,17 @@ select distinct l.subject_id
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
 join subject s on s.org_id = :org and s.id = l.subject_id
-where x.org_id = :org and x.recipient_id = :member and {IN_THE_APP}
+where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (not exists (select from member_site v where v.org_id = :org and v.member_id = :member)
        or exists (select from member_site v
                   where v.org_id = :org and v.member_id = :member and v.site_id = s.site_id))"""
 
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
-select l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
+select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
        p.name as site, p.timezone, d.today, k.name as kind, k.wording, k.what_to_do, r.name as rule,
-       x.because, x.delivered_at, x.seen_at
+       x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
+       x.channel = 'in_app' and x.seen_at is null as unread
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
 join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
@@ -52,9 +56,10 @@ join site p on p.org_id = :org and p.id = s.site_id
 join site_day d on d.site_id = p.id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
-where x.org_id = :org and x.recipient_id = :member and {IN_THE_APP}
+where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (cast(:claim as bigint) is null or (l.subject_id, l.due_on) in (
-         select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))"""
+         select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))
+order by l.id, x.channel = 'in_app' desc, x.id"""
 
 ANSWERS = """
 select a.claim_id, l.subject_id, l.due_on, a.member_id, m.name, a.answer, a.until_on, a.note, a.acknowledged_at
@@ -90,7 +95,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Alert:
-    """One deadline in an inbox. `older` are the notices (thresholds) of it that came before."""
+    """One deadline in an inbox. `older` are the notices (thresholds) of it that came before.
+
+    Only the app knows what was opened: of what was told by e-mail alone nothing counts as unread.
+    """
 
     claim_id: int
     subject_id: int
@@ -157,7 +165,7 @@ def alert_of(rows: Sequence[Any], answers: Sequence[Said], also_told: list[str],
             "due_on", "today", "threshold", "rule", "because", "delivered_at")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},
-        unread=any(row.seen_at is None for row in rows),
+        unread=any(row.unread for row in rows),
         older=[notice for notice in dict.fromkeys(row.threshold for row in ordered) if notice != top.threshold],
         mine=next((said for said in reversed(answers) if said.member_id == member_id), None),
         others=[said for said in answers if said.member_id != member_id],

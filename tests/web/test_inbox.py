@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from flask import Flask
 from itsdangerous import TimestampSigner
 from sqlalchemy import text
 
 from app import clock
+from app.channels.composing import compose
+from app.channels.message import Composed
+from app.config import Settings
+from app.domain.delivery import State
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.operations import obligations, register, rules
 from app.operations.rule_contents import RuleText
+from app.queries.letters import Envelope, read_letter
 from tests import factories
 from tests.factories import Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
-from tests.web.conftest import Browser, do
+from tests.web.conftest import PASSWORD, Browser, do
 
 SignIn = Callable[[str], Browser]
 NOTE = "x" * 480 + " the supplier comes"
@@ -182,3 +191,116 @@ def test_h28_a_page_that_was_open_for_more_than_an_hour_still_saves_what_was_typ
     answered = bruno.post(f"/o/acme/inbox/{claim}/answer", htmx=True, answer="help", note=NOTE)
     assert answered.status_code == 200
     assert count(staffed, f"select count(*) from acknowledgement where note = '{NOTE}'") == 1
+
+
+@dataclass
+class Mailed:
+    """An alert that Bruno was told by e-mail alone, and the delivery."""
+
+    claim: int
+    delivery: int
+
+
+@pytest.fixture
+def mailed(staffed: Acme) -> Mailed:
+    with staffed.acting() as act:
+        factories.subject(
+            act, "P-1", dt.date(2027, 3, 20), title="Boiler permit", owner_member_id=staffed.members["Bruno"]
+        )
+        factories.rule(act, thresholds=("30d",), to=("owner",), channels=("email",))
+    tick(staffed)
+    return Mailed(*(count(staffed, f"select {what} from delivery") for what in ("claim_id", "id")))
+
+
+def put(acme: Acme, state: State) -> None:
+    with acme.watching() as act:
+        act.run(
+            "update delivery set state = :state, lease_token = gen_random_uuid(), handed_over_at = :now "
+            "where org_id = :org and channel = 'email'",
+            {"state": state},
+        )
+
+
+@pytest.mark.parametrize("state", [State.handing_over, State.delivered, State.in_doubt])
+def test_whoever_was_told_by_e_mail_alone_answers_from_the_link(
+    staffed: Acme, browser: SignIn, mailed: Mailed, state: State
+) -> None:
+    put(staffed, state)
+    bruno = browser(STAFF)
+    page = bruno.get("/o/acme/inbox").text
+    assert page.count("<h2>") == 1
+    assert "Boiler permit" in page
+    assert '0<span class="aside"> unread</span>' in page  # The app told nothing, so that nothing is new in it.
+    assert bruno.get(f"/o/acme/inbox/{mailed.claim}").status_code == 200
+    answered = bruno.post(f"/o/acme/inbox/{mailed.claim}/answer", htmx=True, answer="done")
+    assert answered.status_code == 200
+    assert count(staffed, "select count(*) from acknowledgement") == 1
+
+
+@pytest.mark.parametrize("state", [State.pending, State.failed, State.cancelled, State.held])
+def test_what_has_not_left_by_e_mail_is_in_no_inbox(
+    staffed: Acme, browser: SignIn, mailed: Mailed, state: State
+) -> None:
+    put(staffed, state)
+    bruno = browser(STAFF)
+    assert "Nothing waits for you" in bruno.get("/o/acme/inbox").text
+    assert bruno.get(f"/o/acme/inbox/{mailed.claim}").status_code == 404
+
+
+def test_told_in_the_app_and_by_e_mail_is_one_line_and_new_until_it_is_opened(staffed: Acme, browser: SignIn) -> None:
+    with staffed.acting() as act:
+        factories.subject(act, "P-1", dt.date(2027, 3, 20), owner_member_id=staffed.members["Bruno"])
+        factories.rule(act, thresholds=("30d",), to=("owner",), channels=("in_app", "email"))
+    tick(staffed)
+    put(staffed, State.delivered)
+    bruno = browser(STAFF)
+    page = bruno.get("/o/acme/inbox").text
+    assert page.count("<h2>") == 1
+    assert '1<span class="aside"> unread</span>' in page
+    bruno.post(f"/o/acme/inbox/{count(staffed, 'select claim_id from delivery limit 1')}/opened", htmx=True)
+    assert '0<span class="aside"> unread</span>' in bruno.get("/o/acme/inbox").text
+
+
+def test_h40c_whatever_opens_the_link_of_a_message_answers_nothing(
+    app: Flask, staffed: Acme, browser: SignIn, mailed: Mailed
+) -> None:
+    """A mail filter that opens links is not signed in; a person's preview is. Neither answers: a button does."""
+    put(staffed, State.delivered)
+    where = f"/o/acme/inbox/{mailed.claim}"
+    bruno, before = browser(STAFF), count(staffed, "select count(*) from audit_event")
+    for person in (Browser(app.test_client()), bruno):
+        for _ in range(3):
+            assert person.get(where + "?answer=done").status_code in (200, 302)
+        assert person.client.head(where).status_code in (200, 302)
+    assert count(staffed, "select count(*) from acknowledgement") == 0
+    assert count(staffed, "select count(*) from delivery where seen_at is not null") == 0
+    assert count(staffed, "select count(*) from audit_event") == before
+    assert bruno.post(f"{where}/answer", htmx=True, answer="done").status_code == 200
+    assert count(staffed, "select count(*) from acknowledgement") == 1
+
+
+def test_the_link_of_a_message_leads_through_the_sign_in_to_the_alert(
+    app: Flask, staffed: Acme, browser: SignIn, mailed: Mailed
+) -> None:
+    put(staffed, State.delivered)
+    stranger, where = Browser(app.test_client()), f"/o/acme/inbox/{mailed.claim}"
+    sent_on = stranger.get(where)
+    assert (sent_on.status_code, sent_on.location) == (302, f"/login?next={where}")
+    form = stranger.get(sent_on.location).text
+    assert f'name="next" value="{where}"' in form
+    arrived = stranger.post("/login", email=STAFF, password=PASSWORD, next=where)
+    assert (arrived.status_code, arrived.location) == (303, where)
+    assert "<h1>Boiler permit</h1>" in stranger.get(where).text
+
+
+def test_every_button_of_a_message_opens_the_page_of_its_alert(staffed: Acme, browser: SignIn, mailed: Mailed) -> None:
+    with staffed.watching() as act:
+        envelope = Envelope(
+            staffed.members["Bruno"], STAFF, [mailed.delivery], "<1@acme.example>", "r@acme.example", False
+        )
+        letter = read_letter(act.session, act.org, envelope, act.now)
+    composed = compose(letter, Settings(home=Path("/nowhere"), base_url="https://onus.example"))
+    assert isinstance(composed, Composed)
+    links = set(re.findall(r'href="([^"]+)"|(https://onus\.example\S+)', composed.html + composed.text))
+    assert {one or other for one, other in links} == {f"https://onus.example/o/acme/inbox/{mailed.claim}"}
+    assert composed.html.count(f'href="https://onus.example/o/acme/inbox/{mailed.claim}"') == 4

@@ -52,7 +52,7 @@ def register(
     org: str | None,
     as_json: bool,
 ) -> None:
-    """Import the entries of FILE (CSV in UTF-8, - for stdin). Importing it again changes nothing."""
+    """Import the entries of FILE (text, XLSX, XLSM, XLS or ODS; - for stdin). Importing it again changes nothing."""
     options = Options(maps, date_format, no_expiry, on_conflict, sheet, header_row, site, start, dry_run)
     with acting(org) as act:
         imported = import_register(act, file.read(), Path(file.name).name, options)
@@ -62,7 +62,8 @@ def register(
 def lines(imported: Imported) -> Iterator[str]:
     """The counts, and the first records that need a person, by line."""
     how = imported.reading
-    yield f"{how.encoding}, columns by {how.delimiter}, due dates {how.date_format}"
+    read_as = f"sheet {how.sheet}" if how.sheet else f"{how.encoding}, columns by {how.delimiter}"
+    yield f"{how.format}, {read_as}, due dates {how.date_format}"
     yield ", ".join(f"{outcome.replace('_', ' ')} {count}" for outcome, count in imported.counts.items() if count)
     yield from imported.reading.warnings
     if imported.kinds_made:

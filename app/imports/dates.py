@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from app.domain.errors import Refused, quoted
+from app.imports.records import SPREADSHEET_ZERO
 from app.operations.typed import FIRST_DAY, LAST_DAY
 
 AUTO, YMD, DMY, MDY = "auto", "ymd", "dmy", "mdy"
@@ -55,8 +56,6 @@ TIME = r"[T ]\s*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:\s*[AaPp]\.?\
 INSTANT = re.compile(rf".*[0-9]{TIME}{ZONE}|.*[0-9]T[0-9]{{2}}(?:[0-9]{{2}}){{0,2}}{ZONE}", re.DOTALL)
 TIME_OF_DAY = re.compile(rf"(.*[0-9])({TIME})", re.DOTALL)
 
-# Day 1 of the date system of spreadsheets is 1900-01-01, and it has a 29 February 1900 that never was.
-SPREADSHEET_ZERO = dt.date(1899, 12, 30)
 LONGEST_CELL = 100  # Characters: no way to write a date is longer.
 
 
@@ -76,6 +75,11 @@ class DateReader:
     format: str
     strict: bool
     words: frozenset[str]
+    zero: dt.date = SPREADSHEET_ZERO
+
+    def of_date_cell(self, text: str) -> Due:
+        """What a cell says that is a date in the file itself: its text begins with the ISO date, in any format."""
+        return Due(plausible(dt.date.fromisoformat(text[:10]), text))
 
     def read(self, cell: str) -> Due:
         """What the cell says. Raises Refused with the reason why it is no due date."""
@@ -88,7 +92,7 @@ class DateReader:
             raise Refused(f"{quoted(text)} is not a date")
         day = self.date_of(text)
         if day is None:
-            return proposed(text) or refuse(text, self.format)
+            return proposed(text, self.zero) or refuse(text, self.format)
         return Due(plausible(day, text))
 
     def date_of(self, text: str) -> dt.date | None:
@@ -107,14 +111,16 @@ class DateReader:
         return with_month_name(written) or year_last(written, MDY if self.format == MDY else DMY)
 
 
-def reader_of(format: str, cells: Iterable[str], words: Collection[str] = ()) -> DateReader:
+def reader_of(
+    format: str, cells: Iterable[str], words: Collection[str] = (), zero: dt.date = SPREADSHEET_ZERO
+) -> DateReader:
     """The reader of a column. Raises Refused for a format that is none, and if `auto` cannot decide for this column."""
     known = NO_EXPIRY | {folded(word) for word in words if word.strip()}
     if format == AUTO:
-        return DateReader(proven(cells), strict=False, words=known)
+        return DateReader(proven(cells), strict=False, words=known, zero=zero)
     if format not in WORDED:
         check_pattern(format)
-    return DateReader(format, strict=True, words=known)
+    return DateReader(format, strict=True, words=known, zero=zero)
 
 
 def proven(cells: Iterable[str]) -> str:
@@ -213,12 +219,12 @@ def plausible(day: dt.date, text: str) -> dt.date:
     return day
 
 
-def proposed(text: str) -> Due | None:
+def proposed(text: str, zero: dt.date) -> Due | None:
     """A bare number may be a date that a spreadsheet gave away as its serial number: proposed, never taken."""
     number = NUMBER.fullmatch(text)
     if number is None:
         return None
-    day = SPREADSHEET_ZERO + dt.timedelta(days=min(int(number[1]), 2_900_000))
+    day = zero + dt.timedelta(days=min(int(number[1]), 2_900_000))
     if not FIRST_DAY <= day <= LAST_DAY:
         return None
     return Due(day, must_confirm=True, reason=f"the number {text} would be {day} in a spreadsheet: confirm the date")

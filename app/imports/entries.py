@@ -16,7 +16,7 @@ from app.imports import headers
 from app.imports.dates import DateReader, Due, folded
 from app.imports.headers import Columns
 from app.imports.known import Key, Known, Place
-from app.imports.reading import Record
+from app.imports.records import Record
 from app.operations import typed
 from app.operations.kinds import clean_name, key_of
 
@@ -71,15 +71,31 @@ class EntryReader:
         """The entry of a record. Raises Refused with the reason why the record is rejected for itself."""
         if is_shifted(record, self.width):
             raise Refused(f"{len(record.cells)} cells where the header has {self.width}: columns are shifted")
+        if record.faults:
+            self.check_faults(record)
         reference = self.reference(record)
         site = self.known.site(self.text(headers.SITE, record) or self.site)
-        due = self.dates.read(self.text(headers.DUE_ON, record))
+        due = self.due(record)
         said = {field: self.value(field, text, site) for field, text in self.texts(record)}
         key = (site.id, fold_reference(reference))
         return Entry(record.line, key, reference, site, due, said, self.columns.unmapped(record.cells))
 
     def text(self, field: str, record: Record) -> str:
         return self.columns.text(field, record.cells)
+
+    def check_faults(self, record: Record) -> None:
+        """Raise Refused if a cell of a field holds an error of the spreadsheet in place of a value."""
+        for place, fault in record.faults:
+            for field, places in self.columns.fields.items():
+                if place in places:
+                    raise Refused(f"the {field} is {fault}, not a value")
+
+    def due(self, record: Record) -> Due:
+        text = self.text(headers.DUE_ON, record)
+        places = self.columns.fields[headers.DUE_ON]
+        return (
+            self.dates.of_date_cell(text) if places[0] in record.dated and len(places) == 1 else self.dates.read(text)
+        )
 
     def texts(self, record: Record) -> list[tuple[str, str]]:
         """The fields beside reference, site and due date that have text."""

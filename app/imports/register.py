@@ -18,7 +18,7 @@ from app.imports.headers import DUE_ON, PART_OF, Columns
 from app.imports.known import Known, read_known, read_parents, read_present
 from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
 from app.imports.parents import settle_parents
-from app.imports.reading import Record, Table
+from app.imports.records import Record, Table
 from app.operations import imports
 from app.operations.kinds import key_of, known_kinds
 from app.trail.act import Act
@@ -51,8 +51,6 @@ class Options:
                 raise Refused(f"{name} {quoted(value)} is not understood: write one of {', '.join(known)}.")
         if self.header_row is not None and self.header_row < 0:
             raise Refused("--header-row counts records from 1; 0 means that there is no header.")
-        if self.sheet is not None:
-            raise Refused("A CSV file has no sheets: leave --sheet out.")
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,10 @@ class Reading:
     """How the file was read."""
 
     file_sha256: str
-    encoding: str
-    delimiter: str
+    format: str
+    encoding: str | None
+    delimiter: str | None
+    sheet: str | None
     date_format: str
     warnings: list[str]
     mapping: Mapping[str, list[str]]
@@ -96,12 +96,14 @@ def import_register(act: Act, source: bytes, file_name: str, options: Options) -
     table = read_table(source, options)
     columns = headers.columns_of(table.header, table.width, options.maps)
     cells = due_cells(table, columns)
-    dates = reader_of(options.date_format, cells, options.no_expiry)
+    dates = reader_of(options.date_format, cells, options.no_expiry, table.day_zero)
     known = read_known(act)
     check_site(known, options.site)
     report = judge(act, table, EntryReader(columns, dates, known, options.site or "", table.width), options)
     sha256, warnings = hashlib.sha256(source).hexdigest(), [told] if (told := warning(dates, cells)) else []
-    how = Reading(sha256, table.encoding, table.delimiter, dates.format, warnings, columns.described())
+    warnings = table.warnings + warnings
+    read_as = (table.format, table.encoding, table.delimiter, table.sheet)
+    how = Reading(sha256, *read_as, dates.format, warnings, columns.described())
     if options.dry_run:
         return Imported(report.counts(), report.in_order(), new_kinds(act, report), True, how, None)
     kept = evidence(report, file_name, how, options)
@@ -120,7 +122,7 @@ def check_site(known: Known, name: str | None) -> None:
 
 
 def read_table(source: bytes, options: Options) -> Table:
-    return reading.read_csv(source, options.header_row, lambda cells: headers.is_header(cells, options.maps))
+    return reading.read(source, options.sheet, options.header_row, lambda cells: headers.is_header(cells, options.maps))
 
 
 def due_cells(table: Table, columns: Columns) -> list[str]:

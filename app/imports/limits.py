@@ -1,0 +1,56 @@
+"""How much of a file is read: what is over a limit is refused whole, with the limit named.
+
+The limits keep the memory and the time of the host bounded, whatever a file claims of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.errors import Refused
+
+MOST_BYTES = 20_000_000  # 20 MB: a register of 200,000 records has less; more would fill the memory of the host.
+MOST_BYTES_OF_A_BROWSER = 10_000_000  # 10 MB: what a form takes (OWASP ASVS 5.2.1); 100,000 records have less.
+MOST_RECORDS = 200_000  # Twice the largest register that Onus is measured with.
+MOST_COLUMNS = 500  # The widest real register that was seen uses 24 of 1,025.
+MOST_CHARACTERS = 100_000  # In one cell: a page has 3,000.
+MOST_CELLS = 5_000_000  # With text: 200,000 records of 25 columns.
+MOST_TEXT = 60_000_000  # Characters of all cells: three times the bytes, as a workbook keeps a text once.
+
+Cells = tuple[str, ...]
+
+
+@dataclass
+class Meter:
+    """Counts what has been read. Must see every record, in order."""
+
+    records: int = 0
+    cells: int = 0
+    text: int = 0
+
+    def admit(self, line: int, row: Sequence[str]) -> Cells:
+        """The cells of a record within the limits. Raises Refused, which names the limit."""
+        lengths = list(map(len, row))
+        self.records += 1
+        self.cells += len(row) - lengths.count(0)
+        self.text += sum(lengths)
+        if self.records > MOST_RECORDS:
+            raise Refused(f"The file has more than {MOST_RECORDS:,} records: split it.")
+        if len(row) > MOST_COLUMNS:
+            raise Refused(f"The record at line {line} has {len(row):,} columns: at most {MOST_COLUMNS} are read.")
+        if lengths and max(lengths) > MOST_CHARACTERS:
+            raise Refused(
+                f"A cell of the record at line {line} has more than {MOST_CHARACTERS:,} characters: shorten it."
+            )
+        if self.cells > MOST_CELLS:
+            raise Refused(f"The file has more than {MOST_CELLS:,} cells with text: split it.")
+        if self.text > MOST_TEXT:
+            raise Refused(f"The file has more than {MOST_TEXT:,} characters in its cells: split it.")
+        return tuple(row)
+
+
+def check_bytes(source: bytes) -> None:
+    """Raise Refused for a file that is too long to be looked at."""
+    if len(source) > MOST_BYTES:
+        raise Refused(f"The file has {len(source):,} bytes: at most {MOST_BYTES:,} are read; split it.")

@@ -13,10 +13,12 @@ from sqlalchemy.orm import Session
 
 from app.domain import calendars
 from app.domain.acts import Status
+from app.domain.delivery import Channel, State
 from app.domain.errors import UnusableZone
-from app.models import Account, AuditEvent, Kind, Member, MemberSite, Post, Site, SitePost, Subject
+from app.models import Account, AuditEvent, Delivery, Kind, Member, MemberSite, Post, Site, SitePost, Subject
 from app.queries.name_pages import NamePage, page
 
+NOT_ARRIVED = (State.failed, State.bounced)
 SIGN_INS_FOR = dt.timedelta(days=90)  # How far back the trail is read for a last sign-in.
 
 
@@ -45,7 +47,10 @@ class KindLine:
 
 @dataclass(frozen=True)
 class PersonLine:
-    """A member. No sites means all of them; `last_sign_in` is None where there was none in ninety days."""
+    """A member. No sites means all of them; `last_sign_in` is None where there was none in ninety days.
+
+    `mail_fault` is the state of the last message to the present address, if it was refused or came back.
+    """
 
     id: int
     name: str
@@ -59,6 +64,7 @@ class PersonLine:
     sites: Sequence[str]
     site_ids: Collection[int]
     last_sign_in: dt.datetime | None
+    mail_fault: str | None
 
     def is_past(self, today: dt.date) -> bool:
         """Whether the last day that was granted is over, or the person has left."""
@@ -165,16 +171,32 @@ def _person_lines(session: Session, org: int, now: dt.datetime, rows: Sequence[A
     names: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for member_id, site_id, name in session.execute(limits):
         names[member_id][site_id] = name
-    seen = _last_sign_ins(session, org, now, ids)
+    seen, faults = _last_sign_ins(session, org, now, ids), _mail_faults(session, org, ids)
     return [
         PersonLine(
             **row._mapping,
             sites=list(names[row.id].values()),
             site_ids=names[row.id].keys(),
             last_sign_in=seen.get(row.id),
+            mail_fault=faults.get(row.id),
         )
         for row in rows
     ]
+
+
+def _mail_faults(session: Session, org: int, ids: Collection[int]) -> dict[int, str]:
+    """By member, what became of the last e-mail to the address that they have now, where it did not arrive."""
+    to_address = (Member.org_id == Delivery.org_id) & (Member.id == Delivery.recipient_id)
+    to_address &= func.lower(Member.email) == func.lower(Delivery.sent_to)
+    last = (
+        select(func.max(Delivery.id))
+        .join(Member, to_address)
+        .where(Delivery.org_id == org, Delivery.recipient_id.in_(ids), Delivery.channel == Channel.email)
+        .where(Delivery.state.in_((State.delivered, *NOT_ARRIVED)))
+        .group_by(Delivery.recipient_id)
+    )
+    query = select(Delivery.recipient_id, Delivery.state).where(Delivery.org_id == org, Delivery.id.in_(last))
+    return {row[0]: row[1] for row in session.execute(query) if row[1] in NOT_ARRIVED}
 
 
 def _last_sign_ins(session: Session, org: int, now: dt.datetime, ids: Collection[int]) -> dict[int, dt.datetime]:

@@ -7,6 +7,7 @@ be another one, nothing leaves for an organisation until one of its officers has
 from __future__ import annotations
 
 from app.ledger.moves import HOLD, RELEASE, TRAIL
+from app.ledger.planning import stand_alone
 from app.ledger.queue import changed
 from app.trail.act import Act
 
@@ -22,6 +23,7 @@ HOLD_OPEN = f"""
 with moved as (
   update delivery x set state = {HOLD.TO}, reason = 'restored', lease_token = null, lease_until = null
   where x.org_id = :org and x.state in {HOLD.FROM}
+    and exists (select from delivery_hold h where h.org_id = :org and h.released_at is null)
   returning x.id, x.claim_id, x.recipient_id, 'delivery_held' as happened
 {TRAIL}"""
 
@@ -44,18 +46,24 @@ def is_held(act: Act) -> bool:
 
 def hold(act: Act, cause: str) -> None:
     """Hold the organisation, once; what is open now is held with it."""
+    stand_alone(act)
     if act.run(NEW_HOLD, {"cause": cause}).one_or_none() is not None:
         act.record("deliveries_held", cause=cause)
     hold_open(act)
 
 
 def hold_open(act: Act) -> int:
-    """While it is held, whatever has become due since is held, too; the number of deliveries."""
+    """While it is held, whatever has become due since is held, too; the number of deliveries.
+
+    Holding and releasing take turns, or what is held in the moment of the release would be held for ever.
+    """
+    stand_alone(act)
     return len(act.run(HOLD_OPEN, {"code": None}).all())
 
 
 def release(act: Act, member_id: int | None) -> int | None:
     """Let everything go on; the number of deliveries. None: nothing was held, or somebody else has released it."""
+    stand_alone(act)
     if not act.run(RELEASE_HOLD, {"member": member_id}).all():
         return None
     released = act.run(RELEASE_HELD, {"code": None}).all()

@@ -23,8 +23,13 @@ KEY = 0x6F6E  # "on"; the second key of the lock is the organisation.
 
 def judge_alone(act: Act) -> None:
     """Wait for the other judges of this organisation; until the end of the transaction there is no other."""
-    act.run(ONE_JUDGE, {"key": KEY})
+    stand_alone(act)
     plan_simply(act)
+
+
+def stand_alone(act: Act) -> None:
+    """The same for whoever moves deliveries by few rows, and is planned as usual."""
+    act.run(ONE_JUDGE, {"key": KEY})
 
 
 def judged_beside(act: Act) -> None:

@@ -14,6 +14,7 @@ from app import failpoints
 from app.config import settings
 from app.ledger import holds
 from app.ledger.align import Delivered, deliver
+from app.ledger.planning import stand_alone
 from app.ledger.scan import Scanned, record_failure, scan
 from app.ledger.sweep import sweep
 from app.scheduler.heartbeat import silent_after
@@ -87,6 +88,7 @@ def deliver_tick(
 
 def deliver_one(act: Act) -> Delivered:
     at_work(act, settings())
+    stand_alone(act)  # From the first row on: a judge who waits for a row that waits for him is a deadlock.
     lease_time = dt.timedelta(seconds=settings().lease)
     swept = sweep(act, lease_time=lease_time, silent_after=silent_after(settings()))
     if holds.is_held(act):

@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: setup browser test lint types run long lock clean
+.PHONY: setup browser test lint types run long chaos lock clean
 
 setup: .venv/made
 	@$(MAKE) --no-print-directory browser || echo "make: no browser, so the browser tests cannot run: install chromium" >&2
@@ -41,6 +41,12 @@ run: setup
 long: setup
 	ONUS_TEST_LIVES=1000 ONUS_TEST_DAYS_APART=53 ONUS_TEST_OBLIGATIONS=10000 $(BIN)/python -m pytest \
 		tests/ledger/test_life.py tests/ledger/test_three_years.py tests/scheduler/test_many_scans.py
+
+# For so many minutes everything breaks at random, from one seed: `make chaos MINUTES=60 SEED=7`.
+MINUTES ?= 10
+SEED ?= 1
+chaos: setup
+	ONUS_CHAOS_MINUTES=$(MINUTES) ONUS_CHAOS_SEED=$(SEED) $(BIN)/python -m pytest -s tests/chaos/test_random.py
 
 # Pin the newest of everything; the lock carries hashes and no address.
 lock: setup

@@ -80,14 +80,11 @@ class Cluster:
         with forgetful():
             self.server.revive()
 
-    def cut(self, database: str, chance: int) -> bool:
-        """End one session of Onus from the server's side; False where there is none."""
+    def sessions(self, database: str) -> list[int]:
+        """The server's processes that work for Onus on this database."""
         found = "select pid from pg_stat_activity where datname = %s and application_name = 'onus' order by pid"
         with self.owner(database) as connection:
-            pids = [pid for (pid,) in connection.execute(found, (database,))]
-            if pids:
-                connection.execute("select pg_terminate_backend(%s)", (pids[chance % len(pids)],))
-        return bool(pids)
+            return [pid for (pid,) in connection.execute(found, (database,))]
 
     def close(self) -> None:
         self.server.release()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -25,14 +25,29 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
         yield nursery
 
 
+NewScene = Callable[[], contextlib.AbstractContextManager[Scene]]
+
+
 @pytest.fixture
-def scene(
-    cluster: Cluster, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Scene]:
-    """A database and a mail server of the test's own; no worker outlives it."""
-    folder = tmp_path_factory.mktemp("mail")
-    with mail_server(folder) as mail, contextlib.closing(Scene(cluster, mail, nursery, f"chaos_{folder.name}")) as made:
-        try:
-            yield made
-        finally:
-            nursery.end()
+def new_scene(cluster: Cluster, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> NewScene:
+    """Makes a database and a mail server of their own; no worker outlives them."""
+
+    @contextlib.contextmanager
+    def made() -> Iterator[Scene]:
+        folder = tmp_path_factory.mktemp("mail")
+        with (
+            mail_server(folder) as mail,
+            contextlib.closing(Scene(cluster, mail, nursery, f"chaos_{folder.name}")) as one,
+        ):
+            try:
+                yield one
+            finally:
+                nursery.end()
+
+    return made
+
+
+@pytest.fixture
+def scene(new_scene: NewScene) -> Iterator[Scene]:
+    with new_scene() as made:
+        yield made

@@ -45,8 +45,12 @@ select (select count(*) from delivery where org_id = any (%s) and state in ('pen
 # Time passes: what was refused for now is due, and a mail server that is left alone is tried again.
 DUE_NOW = """
 update delivery set next_attempt_at = clock_timestamp()
-where org_id = any (%s) and state = 'pending' and next_attempt_at > clock_timestamp()"""
-TRY_AGAIN = "update mail_transport set retry_at = clock_timestamp() where retry_at > clock_timestamp()"
+where state = 'pending' and id in (
+  select id from delivery
+  where org_id = any (%s) and state = 'pending' and next_attempt_at > clock_timestamp() for update skip locked)"""
+TRY_AGAIN = """
+update mail_transport set retry_at = clock_timestamp()
+where id in (select id from mail_transport where retry_at > clock_timestamp() for update skip locked)"""
 WAITING = "select count(*) from pg_locks where locktype = 'advisory' and classid = %s and objid = %s and not granted"
 
 
@@ -99,8 +103,8 @@ class Scene:
         url = self.settings.database_url
         return self.nursery.start(database_url=url, smtp_url=self.smtp_url(verb, reply), **given)
 
-    def organisation(self, slug: str, entries: int = 2, rule: RuleText = RULE) -> Acme:
-        """An organisation with two officers, an owner, a rule, and entries that are due from today on."""
+    def organisation(self, slug: str, entries: int = 2, *words: RuleText) -> Acme:
+        """An organisation with two officers, an owner, rules, and entries that are due from today on."""
         with self.app.app_context():
             acme = factories.acme(slug, now=now())
             with acme.acting() as act:
@@ -108,9 +112,17 @@ class Scene:
                     acme.members[name] = people.add_member(act, f"{name}@{slug}.example", role, name=name.title())
                 for number in range(1, entries + 1):
                     enter(act, f"{slug}-N{number}", number % 2, acme.members["bruno"])
-                rules.apply(act, [rule])
+                rules.apply(act, words or [RULE])
         self.names[acme.org] = slug
         return acme
+
+    def write_down(self) -> None:
+        """Whatever was committed until now outlives a crash."""
+        self.rows("select pg_logical_emit_message(false, 'chaos', '', true)")
+
+    def add_member(self, acme: Acme, name: str, address: str) -> None:
+        with self.app.app_context(), acme.acting(now()) as act:
+            acme.members[name] = people.add_member(act, address, "staff", name=name.title())
 
     def is_calm(self, orgs: Collection[int]) -> bool:
         """Nothing more is going to happen by itself."""

@@ -204,9 +204,7 @@ def crash_after_acceptance(scene: Scene, *plays: Play) -> None:
     The mutant comes last, since whatever is made durable takes along what was committed before it.
     """
     workers = [play.stopped("mail_before_hand:stop,mail_reply:kill") for play in plays]
-    scene.rows("set synchronous_commit = on")
-    scene.rows("update mail_transport set worked_at = clock_timestamp()")
-    scene.rows("set synchronous_commit = off")
+    scene.write_down()
     for worker in workers:
         worker.signal(signal.SIGCONT)
         assert worker.ended() == -signal.SIGKILL, worker.said

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
-from app.domain.errors import Refused
-from app.imports.encodings import decoded
+from app.domain.errors import Refused, quoted
+from app.imports.encodings import Encoding, encoding_of
 from app.imports.limits import MOST_CHARACTERS, Meter
 from app.imports.records import Finder, Record, Table
 
@@ -22,20 +23,49 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}  # In the
 # Appended as a record of its own. If it is not the last record, a quote swallowed it. NUL is refused in the file.
 END = "\x00"
 
+SEPARATOR = re.compile(r'"?sep=(.)"?(?=[\r\n]|$)', re.IGNORECASE)
+LONGEST_SEPARATOR = 12  # Characters of the line that names one.
+
 
 def read_text(source: bytes, finder: Finder) -> Table:
     """The table of a text file. Raises Refused for what cannot be read for certain: NUL, an open quote, a limit."""
-    text, encoding, warnings = decoded(source)
+    text = Text(source, encoding_of(source))
     delimiter, row = layout(text, finder)
-    records = list(records_of(text, delimiter))
+    records = list(text.records(delimiter))
     finder.check(records)
     header = records[row - 1].cells if row else None
-    return Table("CSV", header, records[row:], encoding, DELIMITERS[delimiter], warnings=warnings)
+    warnings = [text.encoding.warning] if text.encoding.warning else []
+    return Table("CSV", header, records[row:], text.encoding.name, DELIMITERS[delimiter], warnings=warnings)
 
 
-def records_of(text: str, delimiter: str) -> Iterator[Record]:
-    """All records, blank ones included. Raises Refused at a limit, and if a quote is opened and never closed."""
-    lines = io.StringIO(text + ("" if text.endswith(("\n", "\r")) else "\n") + END, newline="")
+@dataclass(frozen=True)
+class Text:
+    """The bytes of a file with their encoding: decoded each time they are read, so that the text is never held."""
+
+    source: bytes
+    encoding: Encoding
+
+    def lines(self) -> io.TextIOWrapper:
+        """The lines with their ends, as they are."""
+        file = io.BytesIO(self.source)
+        file.seek(self.encoding.mark)
+        return io.TextIOWrapper(file, self.encoding.codec, newline="")
+
+    def named_delimiter(self) -> str | None:
+        """The separator that the first line names for Excel, such as `sep=;`. Raises Refused if it is none of ours."""
+        found = SEPARATOR.match(self.lines().readline(LONGEST_SEPARATOR))
+        if found and found[1] not in DELIMITERS:
+            raise Refused(f"The separator {quoted(found[1])} is not understood: save it with commas or semicolons.")
+        return found[1] if found else None
+
+    def records(self, delimiter: str) -> Iterator[Record]:
+        """All records, blank ones included. Raises Refused at a limit, and if a quote is opened and never closed."""
+        lines = self.lines()
+        first = SEPARATOR.sub("", lines.readline())  # What names the separator is no record, but it counts as a line.
+        return records_of(chain([first], lines, [END]), delimiter)
+
+
+def records_of(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
     reader = csv.reader(lines, delimiter=delimiter)
     meter = Meter()
     line = 1
@@ -53,12 +83,15 @@ def records_of(text: str, delimiter: str) -> Iterator[Record]:
         ) from None
 
 
-def layout(text: str, finder: Finder) -> tuple[str, int]:
+def layout(text: Text, finder: Finder) -> tuple[str, int]:
     """The delimiter, and the number of the header's record (0: none).
 
-    Of all delimiters, the one under which the header is known, then the one that gives it most columns.
+    Of all delimiters, the one that the file names, the one under which the header is known, then the one that gives
+    it most columns.
     """
-    headers = {delimiter: header_under(delimiter, text, finder) for delimiter in DELIMITERS}
+    named = text.named_delimiter()
+    delimiters = [named] if named else list(DELIMITERS)
+    headers = {delimiter: header_under(delimiter, text, finder) for delimiter in delimiters}
     best = max(headers, key=lambda delimiter: (headers[delimiter].is_known, headers[delimiter].columns))
     return best, headers[best].row
 
@@ -72,11 +105,11 @@ class Header:
     is_known: bool
 
 
-def header_under(delimiter: str, text: str, finder: Finder) -> Header:
+def header_under(delimiter: str, text: Text, finder: Finder) -> Header:
     """The header as this delimiter gives it."""
     first: list[Record] = []
     with contextlib.suppress(Refused):  # What stands behind the header is refused, if at all, when all is read.
-        first.extend(islice(records_of(text, delimiter), finder.looked_at))
+        first.extend(islice(text.records(delimiter), finder.looked_at))
     row = finder.row_of(first)
     cells = next((record.cells for number, record in enumerate(first, 1) if number >= row and record.cells), ())
     columns = sum(1 for cell in cells if cell.strip())

@@ -6,7 +6,7 @@ The limits keep the memory and the time of the host bounded, whatever a file cla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.domain.errors import Refused
 
@@ -17,6 +17,7 @@ MOST_COLUMNS = 500  # The widest real register that was seen uses 24 of 1,025.
 MOST_CHARACTERS = 100_000  # In one cell: a page has 3,000.
 MOST_CELLS = 5_000_000  # With text: 200,000 records of 25 columns.
 MOST_TEXT = 60_000_000  # Characters of all cells: three times the bytes, as a workbook keeps a text once.
+MOST_SHARED = 5_000  # Different texts that are kept once.
 
 Cells = tuple[str, ...]
 
@@ -28,6 +29,7 @@ class Meter:
     records: int = 0
     cells: int = 0
     text: int = 0
+    seen: dict[str, str] = field(default_factory=dict)
 
     def admit(self, line: int, row: Sequence[str]) -> Cells:
         """The cells of a record within the limits. Raises Refused, which names the limit."""
@@ -47,7 +49,13 @@ class Meter:
             raise Refused(f"The file has more than {MOST_CELLS:,} cells with text: split it.")
         if self.text > MOST_TEXT:
             raise Refused(f"The file has more than {MOST_TEXT:,} characters in its cells: split it.")
-        return tuple(row)
+        return tuple(map(self.shared, row))
+
+    def shared(self, cell: str) -> str:
+        """The cell; sites, kinds and the like stand in memory once, however many records name them."""
+        if len(self.seen) < MOST_SHARED:
+            return self.seen.setdefault(cell, cell)
+        return self.seen.get(cell, cell)
 
 
 def check_bytes(source: bytes) -> None:

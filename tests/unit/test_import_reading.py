@@ -31,7 +31,6 @@ def test_a_byte_order_mark_is_no_part_of_the_first_header() -> None:
     assert read("reference,due_on\nP-1,x\n".encode("utf-8-sig"), None, None, known).header == ("reference", "due_on")
 
 
-
 @pytest.mark.parametrize(
     ("start", "word"),
     [

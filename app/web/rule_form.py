@@ -27,7 +27,8 @@ from app.web.words import OF, before
 USUAL = ("90d", "60d", "30d", "14d", "7d", "1d", "0d", "+1d", "+7d")
 TEXTS = ("name", "notices", "entries", "others", "only_if", "fallback", "start", "version")
 LISTS = ("kinds", "sites", "usual", "channels", "to")
-NEW = {"only_if": OnlyIf.always.value, "start": "now", "channels": [Channel.in_app.value], "to": [OWNER]}
+EVERY_WAY = [channel.value for channel in Channel]
+NEW = {"only_if": OnlyIf.always.value, "start": "now", "channels": EVERY_WAY, "to": [OWNER]}
 STARTS = (
     ("now", "Now: what is already within its notice is told at once"),
     ("next", "Next: only from the next notice on"),

@@ -72,7 +72,10 @@ def test_a_rule_is_made_by_the_form(browser: SignIn, staffed: Acme) -> None:
         factories.subject(act, "P-2", dt.date(2028, 3, 11), kind="permit")
         factories.subject(act, "T-1", dt.date(2027, 3, 11), kind="training")
     person = browser(OFFICER)
-    assert 'value="in_app" checked' in person.get("/o/acme/rules/new").text
+    blank = person.get("/o/acme/rules/new").text
+    for channel in ("in_app", "email"):
+        assert f'value="{channel}" checked' in blank, channel
+    assert "when the mail server refuses a message of this rule, or one comes back" in blank
     answer = person.post(
         "/o/acme/rules", **FORM | {"kinds": [kind], "sites": [site], "to": ["owner", "post:Plant manager"],
                                    "others": f" {STAFF.upper()} ", "only_if": "nobody_on_it", "fallback": "role:admin"},

@@ -32,7 +32,8 @@ POLICY = {
     "frame-ancestors": "'none'",
     "object-src": "'none'",
 }
-TEMPLATES = sorted(beside("templates").rglob("*.html"))
+# Those of the pages: a mail is read elsewhere, where no style sheet of ours is.
+TEMPLATES = sorted(path for path in beside("templates").rglob("*.html") if path.parent.name != "mail")
 BASE = "https://onus.example"
 
 

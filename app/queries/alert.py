@@ -3,59 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, aliased
 
-from app.domain.delivery import Channel, State
-from app.models import Acknowledgement, AuditEvent, Delivery, DeliveryAttempt, Member, NotificationLedger
+from app.domain.delivery import Channel
+from app.models import Acknowledgement, AuditEvent, Delivery, Member, NotificationLedger
 from app.queries.alerts import AlertLine, alert_lines
+from app.queries.dispatches import Dispatch, read_dispatches
 from app.queries.lateness import Lateness, read_lateness
 from app.queries.sight import Sight
-from app.queries.watch import LOST
 
 MOST_EVENTS = 500  # Of one alert: told to fifty people through two channels it has about three hundred.
-
-
-@dataclass(frozen=True)
-class Try:
-    """One try to send a message: the verb that ended it, what the mail server answered, what came of it."""
-
-    at: dt.datetime
-    verb: str
-    reply: str
-    outcome: str
-
-
-@dataclass(frozen=True)
-class Sent:
-    """One message to one person through one channel. `because` and `reason` are codes."""
-
-    id: int
-    person: str
-    because: str
-    channel: Channel
-    state: State
-    not_before: dt.datetime
-    handed_over_at: dt.datetime | None
-    delivered_at: dt.datetime | None
-    seen_at: dt.datetime | None
-    sent_to: str | None
-    last_reply: str | None
-    reason: str | None
-    attempts: int
-    resend_of: int | None
-    decision: str | None
-    decided_by: str | None
-    tries: list[Try]
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it can no longer arrive by itself."""
-        return self.state in LOST
 
 
 @dataclass(frozen=True)
@@ -94,9 +55,18 @@ class Alert:
     line: AlertLine
     rule_version: int
     lateness: Lateness | None
-    messages: list[Sent]
+    messages: list[Dispatch]
     answers: list[Said]
     history: list[Happened]
+
+    def is_in_app(self, person: int) -> bool:
+        """Whether the app has told this person of it."""
+        of_person = (one for one in self.messages if one.recipient_id == person and one.channel is Channel.in_app)
+        return any(one.delivered_at for one in of_person)
+
+    def opened_at(self, person: int) -> dt.datetime | None:
+        """When this person opened it in the app, whichever message told them of it."""
+        return next((one.seen_at for one in self.messages if one.recipient_id == person and one.seen_at), None)
 
     @property
     def is_answered_elsewhere(self) -> bool:
@@ -117,34 +87,9 @@ def read_alert(session: Session, sight: Sight, claim_id: int) -> Alert | None:
         line=line,
         rule_version=version,
         lateness=read_lateness(session, org, line, rule_id, run_id),
-        messages=_messages(session, org, line.id),
+        messages=read_dispatches(session, org, Delivery.claim_id == line.id),
         answers=_answers(session, org, line.id),
         history=_history(session, org, line.id, names),
-    )
-
-
-def _messages(session: Session, org: int, claim_id: int) -> list[Sent]:
-    tries: defaultdict[int, list[Try]] = defaultdict(list)
-    of_claim = and_(Delivery.org_id == DeliveryAttempt.org_id, Delivery.id == DeliveryAttempt.delivery_id)
-    tried = select(DeliveryAttempt).join(Delivery, of_claim).order_by(DeliveryAttempt.id)
-    for one in session.execute(tried.where(Delivery.org_id == org, Delivery.claim_id == claim_id)).scalars():
-        tries[one.delivery_id].append(Try(one.at, one.verb, one.reply, one.outcome))
-    decider = aliased(Member)
-    query = (
-        select(Delivery, Member.name, decider.name)
-        .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
-        .outerjoin(decider, and_(decider.org_id == Delivery.org_id, decider.id == Delivery.resolved_by))
-        .where(Delivery.org_id == org, Delivery.claim_id == claim_id)
-        .order_by(Delivery.id)
-    )
-    return [_sent(row, name, decided_by, tries[row.id]) for row, name, decided_by in session.execute(query)]
-
-
-def _sent(row: Delivery, person: str, decided_by: str | None, tries: list[Try]) -> Sent:
-    return Sent(
-        *(row.id, person, row.because, Channel(row.channel), State(row.state), row.not_before, row.handed_over_at),
-        *(row.delivered_at, row.seen_at, row.sent_to, row.last_reply, row.reason, row.attempts, row.resend_of),
-        *(row.resolution, decided_by, tries),
     )
 
 

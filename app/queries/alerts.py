@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.domain import calendars
 from app.domain.calendars import DAY
-from app.domain.delivery import Reason, Standing, State
+from app.domain.delivery import Reason, Resolution, Standing, State
 from app.domain.folding import fold_reference
 from app.models import AlertRule, Delivery, Kind, Member, NotificationLedger, Site, Subject
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
-from app.queries.watch import is_undelivered
+from app.queries.watch import ARRIVED_OR_GONE, is_undelivered
 
 MIDNIGHT = dt.time()
-ARRIVED_OR_GONE = (State.delivered, State.cancelled)  # Of these nothing is waited for.
 
 
 class AlertState(StrEnum):
@@ -230,10 +229,13 @@ def _count(session: Session, query: Select[Any]) -> int:
 
 
 def _unarrived(session: Session, org: int, claim_ids: list[int]) -> defaultdict[int, list[Message]]:
+    """What was sent again is judged by the new message, and what was settled otherwise is waited for no more."""
+    ended = (Resolution.resend, Resolution.settled)
     query = (
         select(Delivery, Member.name)
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
         .where(Delivery.org_id == org, Delivery.claim_id.in_(claim_ids), Delivery.state.not_in(ARRIVED_OR_GONE))
+        .where(or_(Delivery.resolution.is_(None), Delivery.resolution.not_in(ended)))
         .order_by(Delivery.id)
     )
     found: defaultdict[int, list[Message]] = defaultdict(list)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import and_, select, tuple_
 from sqlalchemy.orm import Session
 
-from app.domain.delivery import TOLD, Reason, Standing
+from app.domain.delivery import TOLD, Reason, Resolution, Standing
 from app.domain.thresholds import sharpest_first
 from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger
 
@@ -29,6 +29,12 @@ class Message:
     reason: str | None
     delivered_at: dt.datetime | None
     seen_at: dt.datetime | None
+    decision: str | None
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether a person has sent it again, so that the new one counts, or has settled it otherwise."""
+        return self.decision in (Resolution.resend, Resolution.settled)
 
     @property
     def left(self) -> bool:
@@ -132,7 +138,7 @@ def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdi
     query: Any = (
         select(
             Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, Delivery.state, Delivery.reason,
-            Delivery.delivered_at, Delivery.seen_at,
+            Delivery.delivered_at, Delivery.seen_at, Delivery.resolution,
         )
         .join(Member, and_(Member.org_id == org, Member.id == Delivery.recipient_id))
         .where(Delivery.org_id == org, Delivery.claim_id.in_(claim_ids))

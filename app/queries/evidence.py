@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 
 from app.domain.delivery import State
 from app.queries.alerts import count_unaddressed, count_undelivered
+from app.queries.held import count_held
+from app.queries.messages import count_stuck
 from app.queries.off_watch import count_taken_off
 from app.queries.queues import Queue, count_queue
-from app.queries.returned import count_returned
 from app.queries.scans import read_silences
 from app.queries.sight import Sight
 
@@ -22,10 +23,20 @@ class Overview:
 
     undelivered: int
     unaddressed: int
-    returned: dict[State, int]
+    stuck: dict[State, int]
+    held: int
     silent: int
     gaps: int
     taken_off: int
+
+    @property
+    def doubts(self) -> int:
+        return self.stuck.get(State.in_doubt, 0)
+
+    @property
+    def returned(self) -> dict[State, int]:
+        """Refused and come back."""
+        return {state: count for state, count in self.stuck.items() if state is not State.in_doubt}
 
 
 def read_overview(session: Session, sight: Sight, since: dt.datetime, until: dt.datetime) -> Overview:
@@ -33,7 +44,8 @@ def read_overview(session: Session, sight: Sight, since: dt.datetime, until: dt.
     return Overview(
         undelivered=count_undelivered(session, sight),
         unaddressed=count_unaddressed(session, sight),
-        returned=count_returned(session, sight),
+        stuck=count_stuck(session, sight),
+        held=count_held(session, sight.org),
         silent=count_queue(session, sight, Queue.silent),
         gaps=len(read_silences(session, sight, since)),
         taken_off=count_taken_off(session, sight, since, until),

@@ -104,6 +104,7 @@ class Waiting:
     on: dt.date | None
     note: str | None
     claim_id: int | None
+    delivery_id: int | None
     rank: int
     key: int
 
@@ -178,7 +179,7 @@ def open_deadlines(sight: Sight, **extra: Expression) -> Select[Any]:
     empty: dict[str, Expression] = {
         "what": cast(null(), Text), "since": cast(null(), TIMESTAMP(timezone=True)), "person": cast(null(), Text),
         "on": cast(null(), Date), "note": cast(null(), Text), "claim_id": cast(null(), BigInteger),
-        "rank": rank_of_day(o.due_on), "key": o.id,
+        "delivery_id": cast(null(), BigInteger), "rank": rank_of_day(o.due_on), "key": o.id,
     }  # fmt: skip
     facts: list[Expression] = [
         o.id.label("obligation_id"), o.due_on, s.id.label("subject_id"), s.reference, s.title,
@@ -308,26 +309,27 @@ def nobody_to_tell(sight: Sight) -> Select[Any]:
 
 def came_back(sight: Sight) -> Select[Any]:
     """Refused or come back, with nobody having decided about it."""
-    query = of_deliveries(sight, Delivery.id * 4 + 2).where(Delivery.state.in_((State.failed, State.bounced)))
-    return query.where(Delivery.resolution.is_(None))
+    return of_deliveries(sight, Delivery.id * 4 + 2).where(Delivery.state.in_((State.failed, State.bounced)))
 
 
 def in_doubt(sight: Sight) -> Select[Any]:
+    """May have been sent, with nobody having decided about it."""
     return of_deliveries(sight, Delivery.id).where(Delivery.state == State.in_doubt)
 
 
 def of_deliveries(sight: Sight, key: Expression) -> Select[Any]:
-    """Deadlines by their deliveries; one that was sent again is judged by the new one."""
+    """Deadlines by their deliveries of which nobody has decided; one that was sent again is judged by the new one."""
     again = aliased(Delivery)
     since = func.coalesce(Delivery.handed_over_at, Delivery.not_before)
     facts: dict[str, Expression] = {
         "what": Delivery.state, "since": since, "person": Member.name, "note": Delivery.last_reply,
-        "claim_id": claim.id, "rank": rank_of_instant(since), "key": key,
+        "claim_id": claim.id, "delivery_id": Delivery.id, "rank": rank_of_instant(since), "key": key,
     }  # fmt: skip
     return (
         open_deadlines(sight, **facts)
         .join(claim, and_(claim.org_id == o.org_id, claim.obligation_id == o.id))
         .join(Delivery, and_(Delivery.org_id == claim.org_id, Delivery.claim_id == claim.id))
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
+        .where(Delivery.resolution.is_(None))
         .where(~exists().where(again.org_id == Delivery.org_id, again.resend_of == Delivery.id))
     )

@@ -16,6 +16,7 @@ from app.queries.facts import read_people, read_register
 from app.queries.keyset import PAGE, Cursor, Page, page_of
 from app.queries.queues import Queue, count_by_site, count_queue
 from app.queries.sight import Sight, SiteDay
+from app.queries.stops import Stops
 from app.queries.watched import Gap, Unwatched, unwatched
 
 NUMBERED = (Queue.overdue, Queue.check, Queue.silent, Queue.attention, Queue.doubt, Queue.filed, Queue.coming)
@@ -39,6 +40,7 @@ class Board:
     """All figures of the page. `problems` are sentences: the watch is broken if there is one, or if a site is late."""
 
     at: dt.datetime
+    stops: Stops
     problems: list[str]
     last_check_at: dt.datetime | None
     gaps: dict[Gap, int]
@@ -74,7 +76,7 @@ class NotWatched:
     rank: int
 
 
-def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta) -> Board:
+def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops) -> Board:
     """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
     last = watch.read_last_scan(session, sight.org)
     looked_at = None if last is None else max(last.started_at, last.quiet_until or last.started_at)
@@ -88,7 +90,9 @@ def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta) ->
     counts = {queue: count_queue(session, sight, queue) for queue in NUMBERED if queue is not Queue.silent}
     return Board(
         at=sight.now,
+        stops=stops,
         problems=[
+            *stops.problems,
             *watch.problems_of_schedulers(watch.read_schedulers(session, sight.now), sight.now, late),
             *(one for one in watch.problems_of_scan(name, last, marks) if one.startswith(shown)),
             *watch.problems_of_delivery(session, sight.org, name, sight.now - late),

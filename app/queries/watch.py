@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.config import Settings
 from app.domain import calendars
-from app.domain.delivery import Channel, Reason, Standing, State
+from app.domain.delivery import Channel, Reason, Resolution, Standing, State
 from app.domain.errors import UnusableZone
 from app.models import (
     Delivery,
@@ -35,6 +35,7 @@ REMEMBERED_FOR = dt.timedelta(days=1)  # A process that died without a word is s
 PATIENCE_AT_LEAST = dt.timedelta(seconds=60)  # Short scan intervals are for trying out: no alarm within seconds.
 MOST_SCHEDULERS = 100  # Each start leaves a row; nobody runs more at once.
 LOST = (State.failed, State.bounced, State.in_doubt)  # These can no longer arrive by themselves.
+ARRIVED_OR_GONE = (State.delivered, State.cancelled)  # Of these nothing is waited for.
 
 
 @dataclass(frozen=True)
@@ -227,15 +228,18 @@ def is_undelivered(org: int, now: dt.datetime) -> ColumnElement[bool]:
     """Open claims that have not arrived within the grace period, or of which something can no longer arrive.
 
     The period runs from the later of the claim and its first `not_before`. A delivery that was sent again is judged by
-    the new one.
+    the new one; of one that was settled otherwise nothing more is expected.
     """
     claim, resent = NotificationLedger, aliased(Delivery)
     deliveries = and_(Delivery.org_id == claim.org_id, Delivery.claim_id == claim.id)
     first = select(func.min(Delivery.not_before)).where(deliveries).correlate(claim).scalar_subquery()
     grace = select(Organisation.grace_period).where(Organisation.id == org).scalar_subquery()
     again = exists().where(resent.org_id == Delivery.org_id, resent.resend_of == Delivery.id)
-    lost = exists().where(deliveries, Delivery.state.in_(LOST), ~again).correlate(claim)
+    is_settled = Delivery.resolution.is_not_distinct_from(Resolution.settled)
+    lost = exists().where(deliveries, Delivery.state.in_(LOST), ~again, ~is_settled).correlate(claim)
+    expected = exists().where(deliveries, Delivery.state.not_in(ARRIVED_OR_GONE), ~again, ~is_settled).correlate(claim)
+    only_settled = and_(exists().where(deliveries, is_settled).correlate(claim), ~expected)
     # GREATEST ignores NULL: without a delivery the period runs from the claim.
-    overdue = func.greatest(claim.claimed_at, first) + grace < now
+    overdue = and_(func.greatest(claim.claimed_at, first) + grace < now, ~only_settled)
     waiting = and_(claim.delivered_at.is_(None), or_(claim.reason == Reason.nobody_to_tell, overdue))
     return and_(claim.org_id == org, claim.standing == Standing.open, or_(waiting, lost))

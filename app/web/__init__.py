@@ -12,10 +12,10 @@ from app.web import (
     assets,
     entry,
     errors,
-    evidence,
     front,
     headers,
     inbox,
+    messages,
     rules,
     session,
     settings_pages,
@@ -25,7 +25,7 @@ from app.web import (
 from app.web.access import refuse_unmarked_routes
 from app.web.cookies import Cookies
 from app.web.listing import RowId
-from app.web.navigation import pages_for, unread_count
+from app.web.navigation import pages_for, stops_of, unread_count
 
 SIGNED_IN_FOR = dt.timedelta(hours=12)  # ASVS 7.3.2: then a person signs in again, whatever they did meanwhile.
 LARGEST_REQUEST = 25_000_000  # Bytes; a register of 20 MB and its form fit in.
@@ -52,7 +52,7 @@ def serve(app: Flask) -> None:
     headers.register(app)
     errors.register(app)
     words.register(app)
-    app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, unread_count=unread_count)
-    for module in (assets, front, session, today, entry, rules, inbox, evidence, settings_pages):
+    app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
+    for module in (assets, front, session, today, entry, rules, inbox, messages, settings_pages):
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -41,8 +41,8 @@ def tag_of(alert: Alert) -> Tag:
 
 
 def of_messages(messages: Sequence[Message], is_complete: bool) -> Tag:
-    """What became of the messages of an alert that stands; the worst of them first."""
-    states = {one.state for one in messages}
+    """What became of the messages of an alert that stands; the worst of them first, about which nobody has decided."""
+    states = {one.state for one in messages if not one.is_ended}
     for worst in (State.failed, State.bounced, State.in_doubt, State.held):
         if worst in states:
             return Tag(word(worst, "state"), LATE)

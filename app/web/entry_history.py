@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.delivery import State
+from app.domain.delivery import Resolution, State
 from app.queries.entry_history import Event, History, Names
 from app.web.words import OF, before, day, every, moment, word
 
@@ -127,6 +127,15 @@ def person(detail: Mapping[str, Any], names: Names) -> str:
     return (names.of("recipient", detail.get("recipient")) or "somebody") + channel
 
 
+def code(detail: Mapping[str, Any]) -> str:
+    """The code of the mail server's answer."""
+    return f" ({detail['code']})" if detail.get("code") else ""
+
+
+def decided(decision: Resolution) -> Callable[[Mapping[str, Any], Names], str]:
+    return lambda d, n: f"Decided about the message to {person(d, n)}: {word(decision, 'resolution')}"
+
+
 def answered(detail: Mapping[str, Any], names: Names) -> str:
     until = f" until {on(detail, 'until_on')}" if detail.get("until_on") else ""
     done = f", on {on(detail, 'done_on')}" if detail.get("done_on") else ""
@@ -151,6 +160,19 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "delivery_due": lambda d, n: f"Is to tell {person(d, n)}",
     "delivery_cancelled": lambda d, n: f"Does not tell {person(d, n)}{because(d)}",
     State.delivered: lambda d, n: f"Told {person(d, n)}",
+    "handed_over": lambda d, n: f"Sent it to the mail server for {person(d, n)}",
+    "delivery_put_off": lambda d, n: f"Could not tell {person(d, n)} yet: refused for now{code(d)}",
+    "delivery_failed": lambda d, n: f"Could not tell {person(d, n)}: refused by the mail server{code(d)}",
+    "delivery_in_doubt": lambda d, n: f"May have told {person(d, n)}: not confirmed",
+    "delivery_given_back": lambda d, n: f"Could not tell {person(d, n)} yet: the mail server could not be used",
+    "delivery_lost": lambda d, n: f"Could not tell {person(d, n)} yet: broken off before it was sent",
+    State.bounced: lambda d, n: f"The message to {person(d, n)} came back{code(d)}",
+    "late_answer": lambda d, n: f"An answer about the message to {person(d, n)} came late{code(d)}",
+    "delivery_resent": lambda d, n: f"Is to tell {person(d, n)} again",
+    "delivery_held": lambda d, n: f"Holds the message to {person(d, n)}: the database was restored",
+    "delivery_released": lambda d, n: f"Let the message to {person(d, n)} go",
+    **{f"doubt_resolved_{decision}": decided(decision) for decision in Resolution},
+    "opened": lambda d, n: f"{n.of('member', d.get('member')) or 'Somebody'} opened the alert in the app",
     "acknowledged": answered,
     "answer_taken_back": lambda d, n: f"{n.of('member', d.get('member'))} took back: {word(d.get('answer'), 'answer')}",
 }  # fmt: skip

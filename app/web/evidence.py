@@ -1,6 +1,11 @@
-"""Evidence: what officers and inspectors look up. It changes nothing; whoever is limited to sites sees these alone."""
+"""Evidence: what officers and inspectors look up. It changes nothing; whoever is limited to sites sees these alone.
+
+The messages that need a decision are in `messages.py`, under the same blueprint.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from flask import Blueprint, abort
 from flask.typing import ResponseReturnValue
@@ -11,12 +16,12 @@ from app.queries.evidence import read_overview
 from app.queries.missing import read_missing
 from app.queries.off_watch import read_taken_off
 from app.queries.queues import Queue, read_queue
-from app.queries.returned import read_returned
 from app.queries.scans import read_checks, read_silences
 from app.web.access import READERS, Visit, for_roles
 from app.web.evidence_filters import asked_alerts, asked_period, last_days
 from app.web.hypermedia import page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
+from app.web.message_texts import of_alert
 from app.web.words import word
 
 pages = Blueprint("evidence", __name__)
@@ -46,13 +51,6 @@ def undelivered(visit: Visit) -> ResponseReturnValue:
 def unaddressed(visit: Visit) -> ResponseReturnValue:
     page = read_unaddressed(visit.act.session, sight_of(visit), asked_after())
     return listing(visit, "unaddressed", page=page, more=next_page(page))
-
-
-@pages.get("/o/<slug>/evidence/returned")
-@for_roles(*READERS)
-def returned(visit: Visit) -> ResponseReturnValue:
-    page = read_returned(visit.act.session, sight_of(visit), asked_after())
-    return listing(visit, "returned", page=page, more=next_page(page))
 
 
 @pages.get("/o/<slug>/evidence/missing")
@@ -89,9 +87,8 @@ def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
     found = read_alert(visit.act.session, sight_of(visit), claim_id)
     if found is None:
         abort(404)
-    return page_or_fragment(
-        "evidence/alert.html", "evidence/fragments/_alert.html", visit=visit, alert=found, line=found.line
-    )
+    shown: dict[str, Any] = {"alert": found, "line": found.line, "messages": of_alert(found)}
+    return page_or_fragment("evidence/alert.html", "evidence/fragments/_alert.html", visit=visit, **shown)
 
 
 @pages.get("/o/<slug>/evidence/checks")

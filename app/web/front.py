@@ -11,21 +11,31 @@ from flask.typing import ResponseReturnValue
 from app import clock
 from app.config import settings
 from app.database import LOST, transaction
-from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_schedulers
+from app.domain.delivery import State
+from app.queries.guards import MailState, changed_at, problems_of_clocks, problems_of_mail, read_mail
+from app.queries.visitors import places
+from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_hold, read_schedulers
 from app.version import VERSION
 from app.web.access import public
 
 pages = Blueprint("front", __name__)
 
+CLOCKS_APART = "the clocks of the database and of this host are apart: nothing is raised or sent until one is set right"
+
 
 @dataclass(frozen=True)
 class Pulse:
-    """Whether the watch runs. `problems` are sentences; the database's own comes alone."""
+    """Whether the watch runs. `problems` are sentences; the database's own comes alone.
+
+    `held` is how many organisations wait for a person since the database was restored; none is named.
+    """
 
     version: str
     schedulers: list[SchedulerWatch]
     last_scan_age: int | None
     problems: list[str]
+    mail: MailState | None = None
+    held: int = 0
 
     @property
     def is_healthy(self) -> bool:
@@ -36,12 +46,39 @@ def read_pulse() -> Pulse:
     try:
         with transaction() as session:
             now = clock.now(session, settings())
-            schedulers = read_schedulers(session, now)
+            schedulers, mail = read_schedulers(session, now), read_mail(session, settings())
+            may_be_held = places(session) if changed_at(session) is not None else []
+        held = sum(is_held(place.org) for place in may_be_held)
     except LOST:
         return Pulse(VERSION, [], None, ["the database cannot be reached"])
     scans = [row.scanned_at for row in schedulers if row.alive and row.scanned_at]
     age = int((now - max(scans)).total_seconds()) if scans else None
-    return Pulse(VERSION, schedulers, age, list(problems_of_schedulers(schedulers, now, patience(settings()))))
+    problems = [
+        *problems_of_schedulers(schedulers, now, patience(settings())),
+        *(CLOCKS_APART for _ in problems_of_clocks(now, settings())),
+        *problems_of_mail(mail),
+        *([f"since the database was restored all messages of {held} of the organisations are held"] if held else []),
+    ]
+    return Pulse(VERSION, schedulers, age, problems, mail, held)
+
+
+def is_held(org: int) -> bool:
+    """Asked of each organisation by itself, since none may look into another (P8)."""
+    with transaction(org) as session:
+        return read_hold(session, org) is not None
+
+
+def worded(mail: MailState | None) -> dict[str, Any] | None:
+    """What machines are told of e-mail; None while the database cannot be asked."""
+    if mail is None:
+        return None
+    state = "files" if mail.to_files else "stopped" if mail.open_since else "working"
+    since, retry = mail.open_since, mail.retry_at if mail.open_since else None
+    return {
+        "state": state if mail.is_configured else "not configured",
+        "stopped_since": since.isoformat() if since else None,
+        "tried_again_at": retry.isoformat() if retry else None,
+    }
 
 
 @pages.get("/status")
@@ -60,5 +97,7 @@ def healthz() -> ResponseReturnValue:
         "problems": pulse.problems,
         "last_scan_age_seconds": pulse.last_scan_age,
         "version": pulse.version,
+        "mail": worded(pulse.mail),
+        State.held: pulse.held,
     }
     return shown, 200 if pulse.is_healthy else 503

@@ -1,9 +1,11 @@
-"""The pages that a role has, and the count of unread alerts beside the inbox."""
+"""What stands on every page: the pages of the role, the count of unread alerts, what keeps messages from leaving."""
 
 from __future__ import annotations
 
+from app.config import settings
 from app.domain.acts import Role
 from app.queries.inbox import count_unread
+from app.queries.stops import Stops, read_stops
 from app.web.access import MANAGERS, READERS, Visit
 
 PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
@@ -23,3 +25,8 @@ def pages_for(visit: Visit) -> list[tuple[str, str]]:
 def unread_count(visit: Visit) -> int:
     """How many alerts wait in the person's inbox that they have not opened."""
     return count_unread(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
+
+
+def stops_of(visit: Visit) -> Stops:
+    """What keeps messages from leaving now."""
+    return read_stops(visit.act.session, visit.act.org, visit.act.now, settings())

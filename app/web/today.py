@@ -16,6 +16,7 @@ from app.queries.watched import Gap
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.hypermedia import page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
+from app.web.navigation import stops_of
 from app.web.words import word
 
 pages = Blueprint("today", __name__)
@@ -26,7 +27,7 @@ GAPS = [(gap, word(gap, "why_unwatched")) for gap in Gap]
 @pages.get("/o/<slug>/")
 @for_roles(*MANAGERS)
 def index(visit: Visit) -> ResponseReturnValue:
-    board = read_board(visit.act.session, sight_of(visit), visit.place.name, patience(settings()))
+    board = read_board(visit.act.session, sight_of(visit), visit.place.name, patience(settings()), stops_of(visit))
     return page_or_fragment(
         "today/index.html", "today/fragments/_board.html", visit=visit, board=board, queues=NUMBERED
     )

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 from flask import Flask
 
 from app.domain.acts import Outcome
-from app.domain.delivery import State
+from app.domain.delivery import Fate, Resolution, State
+from app.domain.delivery import Outcome as Reply
 from app.domain.thresholds import parse
 
 MONTHS = [
@@ -50,6 +51,8 @@ OF: Mapping[str, Mapping[str, str]] = {
     "because": {
         "owner": "responsible for it", "holder": "its holder", "post": "holds a post at the site",
         "role": "has a role that is told", "named": "named in the rule",
+        "fallback": "the rule names this person for messages that are refused or come back",
+        "returned": "a message of this alert was refused or came back",
     },
     "reason": {
         "sharper": "a later alert covers it", "start": "already past when entered", "nobody_to_tell": "nobody to tell",
@@ -59,6 +62,27 @@ OF: Mapping[str, Mapping[str, str]] = {
         "draft": "the entry is a draft", "site_archived": "the site is archived", "filed": "pending with the authority",
         "somebody_on_it": "somebody is on it", "not_a_recipient": "no longer told by the rule",
         "channel_off": "the rule no longer uses this channel",
+        "refused": "refused for good", "gave_up": "tried as often as it may be",
+        "no_answer": "the line broke before the mail server answered",
+        "abandoned": "the process that was sending it is gone", "stopped": "Onus was stopped before the answer came",
+        "restored": "the database was restored, so this may have been told since",
+    },
+    "resolution": {
+        Resolution.delivered: "it arrived", Resolution.failed: "it was not sent", Resolution.resend: "it is sent again",
+        Resolution.settled: "settled otherwise, told in another way",
+    },
+    "try": {
+        Reply.delivered: "the mail server took it", Reply.retry: "refused for now", Reply.failed: "refused for good",
+        Reply.in_doubt: "no answer", Reply.transport: "the mail server could not be used, so this try does not count",
+        Reply.lost_lease: "stopped before anything was sent, so this try does not count",
+        "lost": "broken off before anything was sent", State.bounced: "it came back",
+    },
+    "verb": {
+        "connect": "while connecting", "greeting": "at the greeting", "ehlo": "at the greeting",
+        "starttls": "while securing the line", "auth": "while signing in", "mail": "at the sender's address",
+        "rcpt": "at the recipient's address", "data": "before the text", "body": "during the text",
+        "mark": "just before the end of the text", "dot": "after the whole message", "compose": "before anything was sent",
+        "file": "as a file of this host", "lease": "before anything was sent", "bounce": "by a report of a mail server",
     },
     "move_reason": {
         "authority": "The authority set another date", "typing_error": "The date was typed wrongly",
@@ -94,7 +118,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "check": "Somebody says it is done, and the deadline is still open: look, then close it.",
         "silent": "An alert arrived, and nobody has answered since. The longest silence first.",
         "attention": "Somebody else must take it, help is wanted, or an alert has not reached anybody.",
-        "doubt": "The connection broke while the message was being sent. Ask the person, then decide.",
+        "doubt": "The line broke while the message was being sent. Ask the person, then decide.",
         "filed": "Filed and not decided; the day to ask again is within a week, or past.",
         "coming": "Due within two weeks, and nobody has said that they are on it.",
         "late": "Past the date, whoever is on it. Where the old paper stays in force meanwhile it is not overdue.",
@@ -144,9 +168,15 @@ OF: Mapping[str, Mapping[str, str]] = {
         "claim_refreshed": "Brought up to date with the entry", "claim_delivered": "Everybody has it",
         "nobody_to_tell": "Nobody to tell", "somebody_to_tell": "Somebody to tell again",
         "delivery_due": "Message made ready", "delivery_cancelled": "Message not sent", State.delivered: "Delivered",
-        State.failed: "Refused by the mail server", State.in_doubt: "May have been sent, not confirmed",
-        State.bounced: "Came back", State.handing_over: "Being sent", "opened": "Opened in the app",
-        "acknowledged": "Answered", "answer_taken_back": "Answer taken back",
+        "handed_over": "Sent to the mail server", "delivery_put_off": "Refused for now, tried again later",
+        "delivery_failed": "Refused by the mail server", "delivery_in_doubt": "May have been sent, not confirmed",
+        "delivery_given_back": "Not sent: the mail server could not be used; waits again",
+        "delivery_lost": "Broken off before it was sent; waits again", State.bounced: "Came back",
+        "doubt_resolved_delivered": "Decided: it arrived", "doubt_resolved_failed": "Decided: it was not sent",
+        "doubt_resolved_resend": "Decided: send it again", "doubt_resolved_settled": "Decided: settled otherwise",
+        "delivery_resent": "To be sent again", "late_answer": "An answer came late, after a person had decided", "delivery_held": "Held until a person looks",
+        "delivery_released": "Let go", "deliveries_held": "All messages held", "deliveries_released": "All messages let go",
+        "opened": "Opened in the app", "acknowledged": "Answered", "answer_taken_back": "Answer taken back",
     },
     "off_watch": {
         "subject_archived": "Archived", "subject_out_of_service": "Out of service", "subject_snoozed": "Paused",
@@ -226,7 +256,12 @@ def before(threshold: str) -> str:
     return f"{counted(parsed.count, UNITS[parsed.unit])} {'after' if parsed.after else 'before'}"
 
 
+def noted(reply: str) -> str:
+    """What a mail server answered, as it did; what Onus noted in its place, in words."""
+    return OF["reason"][reply] if reply in set(Fate) else reply
+
+
 def register(app: Flask) -> None:
     filters = {"day": day, "weekday": weekday, "moment": moment, "word": word, "before": before, "days_left": days_left}
-    app.jinja_env.filters.update(filters, local_day=local_day, every=every, lasting=lasting)
+    app.jinja_env.filters.update(filters, local_day=local_day, every=every, lasting=lasting, noted=noted)
     app.jinja_env.globals["counted"] = counted

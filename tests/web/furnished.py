@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flask import Flask
-from sqlalchemy import text, update
+from sqlalchemy import text
 from werkzeug.routing import Rule
 
 from app.database import SCHEDULER, transaction
 from app.domain.acts import Answer
-from app.domain.delivery import State
+from app.domain.delivery import Fate, Outcome, State
 from app.extensions import db
-from app.ledger import answers
+from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.models import Delivery, NotificationLedger, SchedulerProcess
+from app.models import Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
 from app.operations import obligations, people, register, rules
 from app.operations.kinds import change_kind
 from app.operations.members import change_member
@@ -72,7 +72,8 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
         with acme.watching(BEFORE) as act:
             deed(act)
     with acme.watching() as act:
-        spoil_messages(act, worded)
+        place.ids["delivery_id"] = spoil_messages(act, worded)
+        hold_some(act, worded)
         beat = {"heartbeat_at": NOW, "scanned_at": NOW, "delivered_at": NOW}
         act.session.add(SchedulerProcess(id=uuid.uuid4(), host="h", pid=1, version="1", started_at=BEFORE, **beat))
     with acme.acting() as act:
@@ -132,11 +133,47 @@ def claim_of(act: Act, reference: str) -> int:
     return int(query.order_by(NotificationLedger.id).first()[0])  # type: ignore[index]
 
 
-def spoil_messages(act: Act, worded: Callable[[str], str]) -> None:
-    for reference, state in (("LOST", State.in_doubt), ("BACK", State.bounced), ("LATE", State.failed)):
-        of_claim = update(Delivery).where(Delivery.claim_id == claim_of(act, reference), Delivery.channel == "email")
-        said = {"last_reply": worded("550 no such mailbox"), "sent_to": "b@acme.example", "handed_over_at": BEFORE}
-        act.session.execute(of_claim.values(state=state, **said))
+def spoil_messages(act: Act, worded: Callable[[str], str]) -> int:
+    """One message of each end that needs a person, with its words and its tries; the delivery of the one in doubt."""
+    ids = {}
+    for reference, state, reason in (
+        ("LOST", State.in_doubt, Fate.no_answer),
+        ("BACK", State.bounced, None),
+        ("LATE", State.failed, Fate.refused),
+    ):
+        row = act.session.query(Delivery).filter_by(org_id=act.org, claim_id=claim_of(act, reference), channel="email")
+        delivery = row.order_by(Delivery.id).first()
+        assert delivery is not None
+        ids[reference] = hand_over(act, delivery, worded)
+        delivery.state, delivery.reason, delivery.last_reply = state, reason, worded("550 no such mailbox")
+    add_try(act, ids["LOST"], "dot", Outcome.in_doubt, worded("no answer to the whole message"))
+    add_try(act, ids["BACK"], "dot", Outcome.delivered, worded("250 queued"))
+    add_try(act, ids["BACK"], "bounce", "bounced", worded("550 no such mailbox"))
+    add_try(act, ids["LATE"], "rcpt", Outcome.failed, worded("550 no such mailbox"))
+    return ids["LOST"]
+
+
+def hand_over(act: Act, delivery: Delivery, worded: Callable[[str], str]) -> int:
+    """As the sender leaves it right before the final dot; its id."""
+    token = uuid.uuid4()
+    number, address = f"<{token.hex}@acme.example>", worded("b@acme.example")
+    delivery.lease_token, delivery.message_id, delivery.sent_to, delivery.attempts = token, number, address, 1
+    delivery.handed_over_at = BEFORE
+    words = {"subject": worded("7 days: Boiler"), "body": worded("Look at the boiler.")}
+    to = {"recipient_id": delivery.recipient_id, "sent_to": address, "message_id": number}
+    act.session.add(MailMessage(org_id=act.org, token=token, sha256="0" * 64, handed_over_at=BEFORE, **words, **to))
+    act.session.flush()
+    return delivery.id
+
+
+def add_try(act: Act, delivery_id: int, verb: str, outcome: str, reply: str) -> None:
+    facts = {"verb": verb, "outcome": str(outcome), "reply": reply}
+    act.session.add(DeliveryAttempt(org_id=act.org, delivery_id=delivery_id, at=BEFORE, **facts))
+
+
+def hold_some(act: Act, worded: Callable[[str], str]) -> None:
+    """As after a restore: what has not left is held, for a cause."""
+    holds.hold(act, worded("the database was restored"))
 
 
 def answer(act: Act, member_id: int, worded: Callable[[str], str]) -> None:

@@ -29,7 +29,9 @@ LISTS = (
     "",
     "/undelivered",
     "/nobody-to-tell",
+    "/doubts",
     "/returned",
+    "/held",
     "/missing",
     "/silent",
     "/alerts",
@@ -108,15 +110,19 @@ def test_what_can_no_longer_arrive_is_flagged_at_once(browser: SignIn, told: Acm
     with told.watching() as act:
         spoilt = update(Delivery).where(Delivery.claim_id == claim_of(act, "P-1"))
         reply = "550 no such mailbox"
-        act.session.execute(spoilt.values(state=state, delivered_at=None, last_reply=reply, sent_to="b@acme.example"))
-    dana = browser(INSPECTOR)
-    page = dana.get("/o/acme/evidence/returned").text
-    assert references(page) == ["P-1"]
+        said = {"channel": "email", "last_reply": reply, "sent_to": "b@acme.example"}
+        act.session.execute(spoilt.values(state=state, delivered_at=None, **said))
+    dana, listed = browser(INSPECTOR), "doubts" if state is State.in_doubt else "returned"
+    lists = {path: dana.get(f"/o/acme/evidence/{path}").text for path in ("doubts", "returned")}
+    page = lists.pop(listed)
+    assert ">P-1, 30 days before</a>" in page
+    assert "P-1" not in "".join(lists.values())
     assert words in page
     assert "550 no such mailbox" in page
     assert "b@acme.example" in page
     assert references(dana.get("/o/acme/evidence/undelivered").text) == ["P-1"]
-    assert f": 1 {words.lower()}" in dana.get("/o/acme/evidence").text
+    overview = dana.get("/o/acme/evidence").text
+    assert re.search(rf'>1</span>\s*<div><a href="/o/acme/evidence/{listed}">', overview)
 
 
 def test_silence_is_listed_by_entry_with_its_days(browser: SignIn, told: Acme) -> None:

@@ -67,7 +67,12 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/evidence": (READERS, 200),
     "GET /o/<slug>/evidence/undelivered": (READERS, 200),
     "GET /o/<slug>/evidence/nobody-to-tell": (READERS, 200),
+    "GET /o/<slug>/evidence/doubts": (READERS, 200),
     "GET /o/<slug>/evidence/returned": (READERS, 200),
+    "GET /o/<slug>/evidence/messages/<int:delivery_id>": (READERS, 200),
+    "POST /o/<slug>/evidence/messages/<int:delivery_id>": (MANAGERS, 422),
+    "GET /o/<slug>/evidence/held": (READERS, 200),
+    "POST /o/<slug>/evidence/held/release": (MANAGERS, 303),
     "GET /o/<slug>/evidence/missing": (READERS, 200),
     "GET /o/<slug>/evidence/silent": (READERS, 200),
     "GET /o/<slug>/evidence/alerts": (READERS, 200),
@@ -270,14 +275,23 @@ def test_h38_a_site_out_of_sight_is_not_there(browser: SignIn, own: Furnished, i
         people.limit_member(act, own.acme.members["Ana"], [own.ids["yard_id"]])
     ana, before, wrong = browser(ROLES["officer"]), contents(own), []
     missing = ask(ana, "GET ", "/o/acme/nowhere")
-    hidden = {name: rule for name, rule in inside.items() if rule.arguments & {"subject_id", "claim_id"}}
+    hidden = {name: rule for name, rule in inside.items() if rule.arguments & {"subject_id", "claim_id", "delivery_id"}}
     assert len(hidden) > 8
     for name, rule in hidden.items():
         if "officer" in MATRIX[name][0] and ask(ana, name, address(rule, "acme", own.ids)) != missing:
             wrong.append(name)
     assert wrong == []
     assert contents(own) == before
-    for page in ("register", "evidence/alerts", "today/silent", "today/overdue", "inbox"):
+    for page in (
+        "register",
+        "evidence/alerts",
+        "evidence/doubts",
+        "evidence/returned",
+        "evidence/held",
+        "today/silent",
+        "today/overdue",
+        "inbox",
+    ):
         assert "Boiler" not in ana.get(f"/o/acme/{page}").text, page
 
 

@@ -7,7 +7,7 @@ affair, so the same seed need not break the same message.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from app.failpoints import POINTS
@@ -19,12 +19,11 @@ ACTS = {
     "entry": 60, "close": 6, "move": 8, "assign": 8, "snooze": 3, "archive": 3, "disable": 3, "silence": 3,
     "thresholds": 3, "recipients": 3, "switch": 2, "decide": 20, "restore": 1, "release": 5,
 }  # fmt: skip
-FAULTS_A_SECOND, ACTS_A_SECOND = 1.0, 12.0
-STOPPED_FOR = (0.3, 3.0)  # Seconds; a lease is 1.
-HIT = 0.2  # How likely an armed point strikes when it is reached.
-ARMED_AT_ONCE = 3  # Points of one worker.
-MAIL = [point for point in POINTS if point.startswith("mail")]
-OF_MAIL = 0.7  # How many of these are points of mail; whoever is stopped in a scan stops all others of it, too.
+FAULTS_A_SECOND, ACTS_A_SECOND = 0.8, 8.0
+STOPPED_FOR = (0.3, 3.0)  # Seconds, beyond the lease of the storm or not.
+HIT = 0.3  # How likely an armed point strikes when it is reached.
+ARMED_AT_ONCE = 2  # Points of one worker.
+DEEDS = ("kill", "kill", "stop", "stop", "raise")
 
 # By point: what the mail server does instead of what a good one does. Whatever accepts a message and then says that it
 # has not is a lying server, against which nobody can promise anything.
@@ -40,7 +39,7 @@ SMTP: dict[str, tuple[str, ...]] = {
     "DOT": (*NOT_TAKEN, "drop after", "stall after", "garbage after", "slow 0.4", "slow 2.5"),
     "RSET": ("drop",),
 }
-SHARE = 0.06  # Of all times that a point is reached, the share in which it breaks.
+SHARE = 0.08  # Of all times that a point is reached, the share in which it breaks.
 LET_GO = 2.0  # By how much the points of one script are more likely to break than that.
 
 DOUBTFUL = frozenset({"drop", "stall", "garbage", "drop after", "stall after", "garbage after", "slow 2.5"})
@@ -66,12 +65,12 @@ def plan(seed: str, kinds: Mapping[str, int], rate: float, seconds: float) -> li
     )
 
 
-def arms(draw: random.Random) -> str:
-    """Some failpoints of one worker."""
-    points = {draw.choice(MAIL if draw.random() < OF_MAIL else POINTS) for _ in range(ARMED_AT_ONCE)}
-    return ",".join(
-        f"{point}:{draw.choice(('kill', 'kill', 'stop', 'stop', 'raise'))}:{HIT}" for point in sorted(points)
-    )
+def arms(draw: random.Random) -> Iterator[str]:
+    """The failpoints of one worker after the other. They are dealt like cards, so that none is left out for long."""
+    while True:
+        deck = draw.sample(POINTS, len(POINTS))
+        while len(deck) >= ARMED_AT_ONCE:
+            yield ",".join(f"{deck.pop()}:{draw.choice(DEEDS)}:{HIT}" for _ in range(ARMED_AT_ONCE))
 
 
 def script(number: int) -> dict[str, Any]:

@@ -37,6 +37,8 @@ TRAIL: dict[str, tuple[tuple[str, ...], str | None]] = {
     "doubt_resolved_failed": (("in_doubt",), "failed"),
     "doubt_resolved_resend": (("in_doubt", "failed", "bounced"), None),
     "doubt_resolved_settled": (("failed", "bounced"), None),
+    "late_answer": (("delivered", "failed", "in_doubt", "bounced"), None),  # Evidence, by which nothing moves.
+    "bounced": (("handing_over", "in_doubt", "delivered"), "bounced"),
 }
 DELIVERED_FROM = {"email": ("handing_over", "in_doubt"), "in_app": ("pending",)}
 MAY_HAVE_LEFT = {"delivered", "in_doubt", "bounced"}
@@ -218,7 +220,10 @@ def i7_each_transition_once(evidence: Evidence) -> None:
     for row in evidence.rows.values():
         state, told = NONE, [event.type for event in evidence.trail[row.id]]
         for event in told:
-            origins, target = TRAIL.get(event, (DELIVERED_FROM[row.channel], "delivered"))
+            steps = TRAIL | {"delivered": (DELIVERED_FROM[row.channel], "delivered")}
+            if event not in steps:
+                raise Broken(f"I7: nobody knows the event {event} of delivery {row.id}: {told}")
+            origins, target = steps[event]
             if state not in origins:
                 raise Broken(f"I7: {event} of delivery {row.id} came when it was {state}: {told}")
             state = target or state

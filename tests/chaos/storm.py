@@ -32,7 +32,7 @@ SCHEDULERS = 3  # At once, on all organisations.
 STANDING = RuleText("Owners", thresholds=("60d", "14d"), channels=("email",), to=("owner", "role:staff"))
 STAFF = ("carla", "dario", "elena", "fermin", "gala", "hugo")
 TIME_PASSES = 0.4  # Seconds between two moments at which whatever waits for its hour is due.
-PACE = {"verb": 1.0, "reply": 1.5, "lease": 1.5, "deliver_every": 0.5, "scan_every": 1.5}  # Seconds.
+PACE = {"verb": 1.0, "reply": 1.5, "lease": 1.5, "deliver_every": 0.8, "scan_every": 2.0}  # Seconds.
 LEFT = (
     "select org_id, channel, state, count(*), min(id) from delivery group by 1, 2, 3 order by 1, 2, 3",
     "select org_id, subject_id, rule_id, wake_on, count(*) from scan_queue group by 1, 2, 3, 4",
@@ -103,6 +103,7 @@ class Storm:
         self.planned = faults.plan(seed, faults.FAULTS, faults.FAULTS_A_SECOND, seconds)
         self.acts = faults.plan(seed, faults.ACTS, faults.ACTS_A_SECOND, seconds)
         self.draw = random.Random(f"{seed} workers")
+        self.arms = faults.arms(self.draw)
         self.orgs = [scene.organisation(slug, 6, RULE, STANDING) for slug in ("north", "south", "west")]
         for acme in self.orgs:
             for name in STAFF:
@@ -162,7 +163,7 @@ class Storm:
                     self.resume.pop(worker.pid)
                     worker.signal(signal.SIGCONT)
         while len(self.workers) < SCHEDULERS:
-            self.workers.append(self.scene.worker(failpoints=faults.arms(self.draw), **PACE))
+            self.workers.append(self.scene.worker(failpoints=next(self.arms), **PACE))
 
     def count_hits(self, worker: Worker) -> None:
         self.report.points.update(point for point, _ in worker.hits)

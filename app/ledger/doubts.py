@@ -12,32 +12,33 @@ from app.domain.delivery import Resolution
 from app.ledger.moves import BOUNCE, RESOLVE_DELIVERED, RESOLVE_FAILED, TRAIL
 from app.ledger.queue import changed
 from app.ledger.routes import close_books
+from app.models.undecided import UNDECIDED
 from app.trail.act import Act
 
 # All deliveries of the message that the delivery went with; without one (never handed over) it stands for itself.
-TOGETHER = """
+TOGETHER = f"""
 select x.id, x.state from delivery d
 join delivery x on x.org_id = :org
   and (x.id = d.id or x.lease_token = d.lease_token and x.recipient_id = d.recipient_id)
-where d.org_id = :org and d.id = :delivery and x.channel = 'email' and x.state = d.state and x.resolution is null
+where d.org_id = :org and d.id = :delivery and x.channel = 'email' and x.state = d.state and {UNDECIDED}
 order by x.id for update of x"""
 
 DECIDED = "resolution = :resolution, resolved_by = :resolved_by, resolved_at = :now"
-UNDECIDED = "x.org_id = :org and x.id = any (cast(:ids as bigint[])) and x.resolution is null"
+THESE = f"x.org_id = :org and x.id = any (cast(:ids as bigint[])) and {UNDECIDED}"
 RETURNING = "returning x.id, x.claim_id, x.recipient_id, 'doubt_resolved_' || :resolution as happened"
 
 RESOLVE_AS_DELIVERED = f"""
 with moved as (
   update delivery x
   set state = {RESOLVE_DELIVERED.TO}, reason = null, delivered_at = coalesce(x.handed_over_at, :now), {DECIDED}
-  where {UNDECIDED} and x.state in {RESOLVE_DELIVERED.FROM}
+  where {THESE} and x.state in {RESOLVE_DELIVERED.FROM}
   {RETURNING}
 {TRAIL}"""
 
 RESOLVE_AS_FAILED = f"""
 with moved as (
   update delivery x set state = {RESOLVE_FAILED.TO}, {DECIDED}
-  where {UNDECIDED} and x.state in {RESOLVE_FAILED.FROM}
+  where {THESE} and x.state in {RESOLVE_FAILED.FROM}
   {RETURNING}
 {TRAIL}"""
 
@@ -45,7 +46,7 @@ with moved as (
 RESOLVE_IN_PLACE = f"""
 with moved as (
   update delivery x set {DECIDED}
-  where {UNDECIDED} and x.state in ('in_doubt', 'failed', 'bounced')
+  where {THESE} and x.state in ('in_doubt', 'failed', 'bounced')
   {RETURNING}
 {TRAIL}"""
 

@@ -13,6 +13,7 @@ from app.domain.delivery import TABLE_REASONS
 from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
+from app.models.undecided import UNDECIDED
 from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, REACH, WANTED, WHY_NOT
 from app.trail.act import Act
 
@@ -26,10 +27,10 @@ WANTED_AND_OPEN = f"""
                             and l.due_on = w.due_on and l.threshold = w.threshold
   where l.standing = 'open' and {IN_SCOPE.format("l.subject_id")}"""
 
-# A message of this claim was refused or came back, and nobody has decided about it.
-CAME_BACK = """exists (
+# A message of this claim was not sent, was refused or came back, and waits for a person.
+CAME_BACK = f"""exists (
     select from delivery x
-    where x.org_id = :org and x.claim_id = l.id and x.state in ('failed', 'bounced') and x.resolution is null)"""
+    where x.org_id = :org and x.claim_id = l.id and x.state in ('failed', 'bounced') and {UNDECIDED})"""
 
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
@@ -195,13 +196,16 @@ select (select count(*) from cancelled) as cancelled, (select count(*) from made
        (select count(*) from reopened_books) as reopened_books"""
 
 # Delivered: at least one was delivered and all others were delivered or cancelled. Nobody to tell: none is live.
-# What was sent again is judged by the new delivery.
+# What was sent again is judged by the new delivery; of what a person settled otherwise they were told in another way.
+SETTLED = "x.resolution is not distinct from 'settled'"
+
 CLOSE_BOOKS = f"""
 with tally as materialized (
   select l.id, l.subject_id, l.reason,
          count(x.id) filter (where x.state <> 'cancelled') = 0 as nobody,
-         bool_and(x.state in ('delivered', 'cancelled')) and bool_or(x.state = 'delivered') as complete,
-         max(x.delivered_at) filter (where x.state = 'delivered') as delivered_at
+         bool_and(x.state in ('delivered', 'cancelled') or {SETTLED}) and bool_or(x.state = 'delivered' or {SETTLED})
+           as complete,
+         max(coalesce(x.delivered_at, x.resolved_at)) filter (where x.state = 'delivered' or {SETTLED}) as delivered_at
   from notification_ledger l
   left join delivery x on x.org_id = :org and x.claim_id = l.id
        and x.resolution is distinct from 'resend'

@@ -20,6 +20,8 @@ from app.trail.act import Act
 
 DECIDED = "This message was decided about already: look at what was decided, and by whom."
 
+NOT_SENT = (State.failed, Resolution.failed)  # No end yet: it may still be sent again, or settled otherwise.
+
 # What may be said of a message in each state.
 CHOICES: dict[str, tuple[Resolution, ...]] = {
     State.in_doubt: (Resolution.delivered, Resolution.failed, Resolution.resend),
@@ -38,7 +40,7 @@ def resolve(act: Act, delivery_id: int, resolution: str, member_id: int | None =
     delivery = act.session.scalars(query).one_or_none()
     if delivery is None or delivery.channel != Channel.email:
         raise LookupError(delivery_id)
-    if delivery.resolution is not None:
+    if delivery.resolution is not None and (delivery.state, delivery.resolution) != NOT_SENT:
         raise Refused(DECIDED)
     choices = CHOICES.get(delivery.state, ())
     if wanted not in choices:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.domain import calendars
 from app.domain.acts import Role
+from app.domain.errors import Refused
+from app.domain.folding import fold_address
+from app.domain.recipients import MEMBER
 from app.ledger.queue import changed
-from app.models import Member
+from app.models import AlertRule, Member, RuleRecipient
 from app.operations import people, typed
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -26,6 +29,44 @@ def change_member(act: Act, member_id: int, name: str, role: str, valid_until: d
     member = act.session.scalars(query.execution_options(populate_existing=True)).one()
     done = [_rename(act, member, line), _give_role(act, member, known), _let_in_until(act, member, valid_until)]
     return any(done)
+
+
+def change_address(act: Act, member_id: int, email: str) -> bool:
+    """Send their alerts there from now on; empty: nowhere. What they sign in with stays. Raises Refused.
+
+    Rules that name the person by the address go on naming the person.
+    """
+    address = fold_address(email) if email.strip() else None
+    query = select(Member).where(Member.org_id == act.org, Member.id == member_id).with_for_update()
+    member = act.session.scalars(query.execution_options(populate_existing=True)).one()
+    if member.email == address:
+        return False
+    taken = select(Member.id).where(Member.org_id == act.org, func.lower(Member.email) == address)
+    if address is not None and act.session.execute(taken.where(Member.id != member_id)).first() is not None:
+        raise Refused(f"{address} is another member's address: correct it, or open that person.")
+    if member.email is not None:
+        _rename_in_rules(act, member.email, address)
+    member.email = address
+    changed(act)
+    act.record("member_address_changed", member_id=member.id, has_address=address is not None)
+    return True
+
+
+def _rename_in_rules(act: Act, old: str, new: str | None) -> None:
+    """Recipients and fallbacks are addresses in a rule. Raises Refused where one would name nobody."""
+    recipients = select(RuleRecipient).where(RuleRecipient.org_id == act.org)
+    named = act.session.scalars(
+        recipients.where(func.lower(RuleRecipient.recipient) == f"{MEMBER}:{old}".lower())
+    ).all()
+    rules = select(AlertRule).where(AlertRule.org_id == act.org, AlertRule.archived_at.is_(None))
+    falling_back = act.session.scalars(rules.where(func.lower(AlertRule.fallback) == f"{MEMBER}:{old}".lower())).all()
+    if new is None and (named or falling_back):
+        raise Refused("A rule names this person by the address: take it out of the rule first, or write another one.")
+    for recipient in named:
+        act.session.delete(recipient)
+        act.session.add(RuleRecipient(org_id=act.org, rule_id=recipient.rule_id, recipient=f"{MEMBER}:{new}"))
+    for rule in falling_back:
+        rule.fallback = f"{MEMBER}:{new}"
 
 
 def _rename(act: Act, member: Member, name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, select
 from sqlalchemy.orm import Session, aliased
 
-from app.domain.delivery import Channel, State
+from app.domain.delivery import Channel, Resolution, State
 from app.models import Delivery, DeliveryAttempt, MailMessage, Member
 from app.queries.watch import LOST
 
@@ -97,7 +97,8 @@ class Dispatch:
     @property
     def is_undecided(self) -> bool:
         """Whether it waits for a person to decide."""
-        return self.is_lost and self.decision is None and self.channel is Channel.email
+        is_open = self.decision is None or (self.state, self.decision) == (State.failed, Resolution.failed)
+        return self.is_lost and is_open and self.channel is Channel.email
 
     @property
     def went_to_a_file(self) -> bool:

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.domain.delivery import Channel, State
 from app.models import Delivery, NotificationLedger, Site, Subject
+from app.models.undecided import is_undecided
 from app.queries.dispatches import Dispatch, read_dispatches
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
@@ -98,7 +99,7 @@ def _stuck(sight: Sight, states: Collection[State]) -> Select[Any]:
     return (
         _of_alerts(select(*columns))
         .where(Delivery.org_id == sight.org, Delivery.channel == Channel.email, Delivery.state.in_(states))
-        .where(Delivery.resolution.is_(None), sight.covers(Subject.site_id))
+        .where(is_undecided(), sight.covers(Subject.site_id))
         .group_by(together, Delivery.recipient_id, Delivery.state)
     )
 

@@ -51,6 +51,7 @@ from app.models import (
     Site,
     Subject,
 )
+from app.models.undecided import is_undecided
 from app.models.wanted import FILING_PENDING, SOMEBODY_ON_IT
 from app.queries.keyset import PAGE, Cursor, Page, page_of, rank_of_day, rank_of_instant
 from app.queries.sight import Sight
@@ -330,6 +331,6 @@ def of_deliveries(sight: Sight, key: Expression) -> Select[Any]:
         .join(claim, and_(claim.org_id == o.org_id, claim.obligation_id == o.id))
         .join(Delivery, and_(Delivery.org_id == claim.org_id, Delivery.claim_id == claim.id))
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
-        .where(Delivery.resolution.is_(None))
+        .where(is_undecided())
         .where(~exists().where(again.org_id == Delivery.org_id, again.resend_of == Delivery.id))
     )

@@ -162,7 +162,7 @@ def follows(sent: Dispatch, app: InApp) -> str:
             return "Nothing more is sent. Without an answer the deadline appears under Told, no answer."
         case Resolution.failed:
             there = " The alert is in their inbox in the app." if app.is_told else ""
-            return f"Nothing more is sent by itself: tell {sent.person} in another way.{there}"
+            return f"Nothing more is sent by itself: send it again, or tell {sent.person} in another way.{there}"
         case Resolution.resend if sent.address is None:
             return f"It does not leave while {sent.person} has no e-mail address in use, or e-mail alerts are off."
         case Resolution.resend:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Collection
 from typing import Any
 
-from flask import abort, render_template
+from flask import abort, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.domain.acts import Role
@@ -63,6 +63,7 @@ def add_person(visit: Visit) -> ResponseReturnValue:
 def person(visit: Visit, member_id: int) -> ResponseReturnValue:
     found = found_person(visit, member_id)
     facts: dict[str, Any] = {
+        "email": found.email or "",
         "name": found.name,
         "role": found.role,
         "valid_until": typed.iso(found.valid_until) or "",
@@ -75,11 +76,15 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
 @pages.post("/o/<slug>/settings/people/<int:member_id>")
 @for_roles(*ADMINS)
 def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
-    found, form, act = found_person(visit, member_id), typed_person(lists=("email_alerts",)), visit.act
+    found, form, act = found_person(visit, member_id), typed_person("email", lists=("email_alerts",)), visit.act
     site_ids = chosen_sites(visit, form, found.site_ids)
     until = form.check("valid_until", last_day, form.values["valid_until"])
+    address = request.form.get("email", found.email or "")
+    if address:
+        form.check("email", fold_address, address)
 
     def deed() -> None:
+        members.change_address(act, member_id, address)
         members.change_member(act, member_id, form.values["name"], form.values["role"], until)
         operations.limit_member(act, member_id, site_ids)
         operations.set_email_alerts(act, member_id, bool(form.values["email_alerts"]))

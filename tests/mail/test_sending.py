@@ -176,6 +176,36 @@ def test_a_person_settles_a_doubt_without_a_message(post: Post, said: str, state
     assert len(post.watch.rows("select id from audit_event where type = :type", type=f"doubt_resolved_{said}")) == 1
 
 
+def test_what_was_not_sent_stays_open_until_it_is_sent_again_or_settled(post: Post) -> None:
+    post.do(permit)
+    post.scan()
+    post.server.play({"DOT": ["drop after", "ok"]})
+    post.send()
+    ((doubt,),) = post.rows("x.id")
+    post.do(lambda act: doubts.resolve(act, doubt, "failed"))
+    post.send()
+    in_app = (
+        "select m.name from delivery x join member m on m.id = x.recipient_id where x.because = 'returned' order by 1"
+    )
+    assert post.watch.rows(in_app) == [("Ana",), ("Berta",)], "the officers are told that it did not arrive"
+    post.do(lambda act: doubts.resolve(act, doubt, "resend"))
+    post.send()
+    assert post.rows("x.state, x.resolution") == [("failed", "resend"), ("delivered", None)]
+    with pytest.raises(Refused, match="decided"):
+        post.do(lambda act: doubts.resolve(act, doubt, "settled"))
+
+
+def test_what_was_settled_otherwise_counts_as_told(post: Post) -> None:
+    post.do(permit)
+    post.scan()
+    post.server.play({"RCPT": ["550 5.1.1 unknown"]})
+    post.send()
+    ((delivery,),) = post.rows("x.id")
+    post.do(lambda act: doubts.resolve(act, delivery, "settled"))
+    post.send()
+    assert post.rows("x.state, x.resolution, l.delivered_at, l.reason") == [("failed", "settled", post.now, None)]
+
+
 def test_h17_three_recipients_each_with_an_outcome_of_their_own(post: Post) -> None:
     def three(act: Any) -> None:
         for name in ("a", "b", "c"):

@@ -208,6 +208,10 @@ def test_a_doubt_is_decided_for_the_whole_message_and_leaves_every_list(
     assert fact(answered.text, "Decided").startswith("Ana, 1 March 2027, 12:00:00 +01:00: ")
     mail = "channel = 'email' and resend_of is null and resolution is not null"
     assert doubtful.count(f"select count(*) from delivery where {mail} and state = '{state}'") == 2
+    if state is State.failed:  # Not sent is no end: it is listed with what was refused, until it is settled.
+        assert "D-1" in ana.get("/o/acme/evidence/returned").text
+        assert "D-1" in ana.get("/o/acme/today/attention").text
+        assert ana.post(doubtful.where("D-1"), htmx=True, decision="settled").status_code == 200
     for page in ("evidence/doubts", "evidence/returned", "today/doubt", "today/attention"):
         assert "D-1" not in ana.get(f"/o/acme/{page}").text, page
     with doubtful.acme.acting() as act:

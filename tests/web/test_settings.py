@@ -11,7 +11,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.database import transaction
-from app.models import AuditEvent, Kind, Member, Organisation, ScanQueue, Site, SitePost
+from app.models import AlertRule, AuditEvent, Kind, Member, Organisation, RuleRecipient, ScanQueue, Site, SitePost
 from app.operations import people
 from tests import factories
 from tests.factories import Acme
@@ -325,6 +325,29 @@ def test_a_person_is_changed(admin: Browser, staffed: Acme) -> None:
     assert event(staffed, "member_access_changed")["new"] == "2027-06-30"
     with staffed.acting() as act:
         assert dt.date(2027, 7, 1) in act.session.scalars(select(ScanQueue.wake_on)).all()
+
+
+def test_a_persons_address_is_corrected_and_rules_go_on_naming_them(admin: Browser, staffed: Acme) -> None:
+    bruno = staffed.members["Bruno"]
+    with staffed.acting() as act:
+        rule = factories.rule(act, "Named", to=(f"member:{STAFF}",))
+        rule.fallback = f"member:{STAFF}"
+        rule_id = rule.id
+    form = {"name": "Bruno", "role": "staff"}
+    assert admin.post(f"{HOME}/people/{bruno}", **form, email="Bruno.S@acme.example").location
+    assert one(staffed, Member, bruno)["email"] == "bruno.s@acme.example"
+    assert event(staffed, "member_address_changed") == {"member_id": bruno, "has_address": True}
+    with staffed.acting() as act:
+        named = act.session.scalars(select(RuleRecipient.recipient).where(RuleRecipient.rule_id == rule_id)).all()
+        assert named == ["member:bruno.s@acme.example"]
+    assert one(staffed, AlertRule, rule_id)["fallback"] == "member:bruno.s@acme.example"
+
+    assert admin.post(f"{HOME}/people/{bruno}", **form).location, "a form without the field leaves it"
+    assert one(staffed, Member, bruno)["email"] == "bruno.s@acme.example"
+    for wrong, words in ((OFFICER, "another member"), ("bruno", "not an e-mail"), ("", "A rule names this person")):
+        answer = admin.post(f"{HOME}/people/{bruno}", htmx=True, **form, email=wrong)
+        assert answer.status_code == 422
+        assert words in answer.text
 
 
 def test_a_person_is_disabled_and_enabled(admin: Browser, browser: SignIn, staffed: Acme) -> None:

@@ -21,7 +21,8 @@ ACTS = {
 }  # fmt: skip
 FAULTS_A_SECOND, ACTS_A_SECOND = 0.8, 8.0
 STOPPED_FOR = (0.3, 3.0)  # Seconds, beyond the lease of the storm or not.
-HIT = 0.3  # How likely an armed point strikes when it is reached.
+# How likely an armed point strikes when it is reached. Each tick reaches those of scan and app; mail has to be due.
+HIT_OF_MAIL, HIT = 0.3, 0.06
 ARMED_AT_ONCE = 2  # Points of one worker.
 DEEDS = ("kill", "kill", "stop", "stop", "raise")
 
@@ -70,7 +71,12 @@ def arms(draw: random.Random) -> Iterator[str]:
     while True:
         deck = draw.sample(POINTS, len(POINTS))
         while len(deck) >= ARMED_AT_ONCE:
-            yield ",".join(f"{deck.pop()}:{draw.choice(DEEDS)}:{HIT}" for _ in range(ARMED_AT_ONCE))
+            points = [deck.pop() for _ in range(ARMED_AT_ONCE)]
+            yield ",".join(f"{point}:{draw.choice(DEEDS)}:{how_likely(point)}" for point in points)
+
+
+def how_likely(point: str) -> float:
+    return HIT_OF_MAIL if point.startswith("mail") else HIT
 
 
 def script(number: int) -> dict[str, Any]:

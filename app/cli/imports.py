@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -9,9 +10,9 @@ from typing import BinaryIO
 import click
 from flask.cli import AppGroup
 
-from app.cli.common import acting, json_option, org_option, report
+from app.cli.common import acting, json_option, org_option
 from app.imports.outcomes import Outcome
-from app.imports.register import LATEST, REFUSE, STARTS, Imported, Options, import_register
+from app.imports.register import LATEST, REFUSE, STARTS, Imported, Options, import_register, read_register
 
 SHOWN = 20  # Reasons printed for a person; all of them are in --json.
 
@@ -54,9 +55,28 @@ def register(
 ) -> None:
     """Import the entries of FILE (text, XLSX, XLSM, XLS or ODS; - for stdin). Importing it again changes nothing."""
     options = Options(maps, date_format, no_expiry, on_conflict, sheet, header_row, site, start, dry_run)
+    found = read_register(file.read(), Path(file.name).name, options)
     with acting(org) as act:
-        imported = import_register(act, file.read(), Path(file.name).name, options)
-    report(as_json, imported.as_json(), lines(imported))
+        imported = import_register(act, found, options)
+    if as_json:
+        for piece in json_of(imported):
+            click.echo(piece, nl=False)
+    else:
+        for line in lines(imported):
+            click.echo(shown(line))
+
+
+def json_of(imported: Imported) -> Iterator[str]:
+    """One JSON object in pieces: a row for each of 100,000 records as objects would fill the memory."""
+    yield json.dumps(imported.as_json(), default=str, ensure_ascii=False)[:-1] + ', "rows": ['
+    for number, row in enumerate(imported.rows):
+        yield (", " if number else "") + json.dumps(row.as_json(), ensure_ascii=False)
+    yield "]}\n"
+
+
+def shown(line: str) -> str:
+    """A line for a terminal: what a file holds must not steer it."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
 
 
 def lines(imported: Imported) -> Iterator[str]:

@@ -59,7 +59,7 @@ TIME_OF_DAY = re.compile(rf"(.*[0-9])({TIME})", re.DOTALL)
 LONGEST_CELL = 100  # Characters: no way to write a date is longer.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Due:
     """What a cell says: a date; a date that a person must confirm; or, without a date, that there is no expiry."""
 

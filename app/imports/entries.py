@@ -32,7 +32,7 @@ PEOPLE = (headers.OWNER, headers.HOLDER)
 SAID = tuple(field for field in headers.FIELDS if field not in (headers.REFERENCE, headers.DUE_ON, headers.SITE))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """An accepted record. `said` holds the fields that it says something about; a blank cell says nothing."""
 

@@ -9,8 +9,9 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, Text, any_, cast, literal, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, any_, cast, func, literal, select
 
 from app.domain.errors import Refused, quoted
 from app.models import Kind, Member, MemberSite, Obligation, Site, Subject
@@ -76,9 +77,9 @@ class Known:
         return found[0].id
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Present:
-    """An entry that the register has, with its due dates, open and closed."""
+    """An entry that the register has, with its due dates: each with its obligation, and whether it is open."""
 
     id: int
     site_id: int
@@ -92,8 +93,15 @@ class Present:
     legal_basis: str
     notes: str
     status: str
-    due_ons: dict[dt.date, int] = field(default_factory=dict)
-    open_due_ons: dict[dt.date, int] = field(default_factory=dict)
+    dates: list[tuple[dt.date, int, bool]] = field(default_factory=list)
+
+    def has(self, due_on: dt.date | None) -> bool:
+        """Whether this is one of its due dates, open or closed."""
+        return any(day == due_on for day, _, _ in self.dates)
+
+    @property
+    def open_due_ons(self) -> dict[dt.date, int]:
+        return {day: obligation_id for day, obligation_id, is_open in self.dates if is_open}
 
 
 def read_known(act: Act) -> Known:
@@ -112,9 +120,28 @@ def read_known(act: Act) -> Known:
     return Known({key_of(place.name): place for place in places}, dict(people))
 
 
-def read_present(act: Act, references: Collection[str], *, lock: bool) -> dict[Key, Present]:
-    """The entries of these folded references at all sites, with all their due dates; locked if they will be changed."""
-    keys = cast(literal(list(references), ARRAY(Text)), ARRAY(Text))
+def lock_present(act: Act, references: Collection[str]) -> None:
+    """Lock the entries of these folded references at all sites, then all their due dates, each in the order of ids."""
+    named = (Subject.org_id == act.org, Subject.reference_key == any_(texts(references)))
+    subjects = select(Subject.id).where(*named)
+    mine = (Subject.org_id == Obligation.org_id) & (Subject.id == Obligation.subject_id)
+    dates = select(Obligation.id).join(Subject, mine).where(*named)
+    for asked in (
+        subjects.order_by(Subject.id).with_for_update(of=Subject),
+        dates.order_by(Obligation.id).with_for_update(of=Obligation),
+    ):
+        act.session.execute(select(func.count()).select_from(asked.subquery()))
+
+
+def read_ids(act: Act, references: Collection[str]) -> dict[Key, int]:
+    """The ids of the entries of these folded references at all sites."""
+    asked = select(Subject.id, Subject.site_id, Subject.reference_key)
+    rows = act.session.execute(asked.where(Subject.org_id == act.org, Subject.reference_key == any_(texts(references))))
+    return {(row.site_id, row.reference_key): row.id for row in rows}
+
+
+def read_present(act: Act, references: Collection[str]) -> dict[Key, Present]:
+    """The entries of these folded references at all sites, with all their due dates."""
     asked = (
         select(
             Subject.id, Subject.site_id, Subject.reference_key, Subject.title, Kind.name.label("kind"),
@@ -122,21 +149,19 @@ def read_present(act: Act, references: Collection[str], *, lock: bool) -> dict[K
             Subject.legal_basis, Subject.notes, Subject.status,
         )
         .join(Kind, (Kind.org_id == act.org) & (Kind.id == Subject.kind_id))
-        .where(Subject.org_id == act.org, Subject.reference_key == any_(keys))
-        .order_by(Subject.id)
+        .where(Subject.org_id == act.org, Subject.reference_key == any_(texts(references)))
     )  # fmt: skip
-    found = act.session.execute(asked.with_for_update(of=Subject) if lock else asked)
-    present = {row.id: Present(**row._mapping) for row in found}
+    present = {row.id: Present(**row._mapping) for row in act.session.execute(asked)}
     ids = cast(literal(list(present), ARRAY(BigInteger)), ARRAY(BigInteger))
     columns = (Obligation.id, Obligation.subject_id, Obligation.due_on, Obligation.closed_at)
     dates = select(*columns).where(Obligation.org_id == act.org, Obligation.subject_id == any_(ids))
-    dates = dates.order_by(Obligation.id)
-    for row in act.session.execute(dates.with_for_update() if lock else dates):
-        entry = present[row.subject_id]
-        entry.due_ons[row.due_on] = row.id
-        if row.closed_at is None:
-            entry.open_due_ons[row.due_on] = row.id
+    for row in act.session.execute(dates.order_by(Obligation.id)):
+        present[row.subject_id].dates.append((row.due_on, row.id, row.closed_at is None))
     return {(entry.site_id, entry.reference_key): entry for entry in present.values()}
+
+
+def texts(references: Collection[str]) -> ColumnElement[Any]:
+    return cast(literal(list(references), ARRAY(Text)), ARRAY(Text))
 
 
 def read_parents(act: Act) -> dict[int, int]:

@@ -45,7 +45,7 @@ class Outcome(StrEnum):
     rejected = "rejected"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """The outcome of the record that starts at this line, as it is reported and kept."""
 
@@ -58,7 +58,15 @@ class Row:
     due_on: dt.date | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "outcome": self.outcome.value, "due_on": iso(self.due_on)}
+        return {
+            "line": self.line,
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "reference": self.reference,
+            "title": self.title,
+            "site": self.site,
+            "due_on": iso(self.due_on),
+        }
 
 
 @dataclass
@@ -152,7 +160,7 @@ def settle(entry: Entry, present: Present | None, parent: Parent, report: Report
     part = parent if parent != present.part_of_id else None
     if part is not None:
         old["part_of_id"] = present.part_of_id
-    due_on = entry.due.on if entry.due.on not in present.due_ons else None
+    due_on = None if present.has(entry.due.on) else entry.due.on
     differs = bool(old) or due_on is not None
     if differs:
         moved_from = moved(due_on, present)
@@ -191,23 +199,24 @@ def differences(entry: Entry, present: Present) -> tuple[dict[str, Any], dict[st
 def due_conflict(due_on: dt.date | None, present: Present) -> str:
     """Why the due date of a record cannot be taken over without a person, or nothing."""
     open_ones = sorted(present.open_due_ons)
-    if due_on in present.open_due_ons or not open_ones:
+    if due_on in open_ones or not open_ones:
         return ""
     dates = ", ".join(str(day) for day in open_ones)
     if due_on is None:
         return f"the record has no due date, and the entry is open for {dates}: close it first"
     if len(open_ones) > 1:
         return f"the entry has several open due dates ({dates}): move the right one"
-    if due_on in present.due_ons:
+    if present.has(due_on):
         return f"the entry had the due date {due_on} before, it is closed; open is {dates}"
     return ""
 
 
 def moved(due_on: dt.date | None, present: Present) -> tuple[int, dt.date] | None:
     """The one open obligation, and its day, if there is one for this new due date to move."""
-    if due_on is None or not present.open_due_ons:
+    open_ones = present.open_due_ons
+    if due_on is None or not open_ones:
         return None
-    ((old, obligation_id),) = present.open_due_ons.items()
+    ((old, obligation_id),) = open_ones.items()
     return obligation_id, old
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from app.imports.entries import Entry
 from app.imports.headers import PART_OF
-from app.imports.known import Key, Present
+from app.imports.known import Key
 from app.imports.outcomes import Outcome, Report, has_parent
 from app.operations.imports import Parent
 
@@ -18,7 +18,7 @@ Node = int | Key  # An entry of the register by its id, or one that the file bri
 
 
 def settle_parents(
-    entries: Sequence[Entry], register: Mapping[Key, Present], edges: Mapping[int, int], report: Report
+    entries: Sequence[Entry], register: Mapping[Key, int], edges: Mapping[int, int], report: Report
 ) -> tuple[list[Entry], dict[Key, Parent]]:
     """The records that are left, and what each is part of. `edges` say what is part of what in the register.
 
@@ -42,7 +42,7 @@ def settle_parents(
 class Family:
     """The records by what they are part of."""
 
-    def __init__(self, entries: Sequence[Entry], register: Mapping[Key, Present]) -> None:
+    def __init__(self, entries: Sequence[Entry], register: Mapping[Key, int]) -> None:
         self.register = register
         self.entries = {entry.key: entry for entry in entries}
         self.parents: dict[Key, Node] = {}
@@ -53,7 +53,7 @@ class Family:
             self.by_reference[key[1]].add(key)
 
     def node(self, key: Key) -> Node:
-        return self.register[key].id if key in self.register else key
+        return self.register.get(key, key)
 
     def place(self, entry: Entry) -> None:
         """Find what the entry is part of, or refuse it."""

@@ -6,20 +6,21 @@ The caller's transaction decides; a dry run writes nothing at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.domain.errors import Refused, quoted
 from app.imports import headers, reading
-from app.imports.dates import AUTO, reader_of, warning
+from app.imports.dates import AUTO, DateReader, reader_of, warning
 from app.imports.entries import Entry, EntryReader, is_shifted
 from app.imports.headers import DUE_ON, PART_OF, Columns
-from app.imports.known import Known, read_known, read_parents, read_present
+from app.imports.known import Key, Known, lock_present, read_ids, read_known, read_parents, read_present
 from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
 from app.imports.parents import settle_parents
 from app.imports.records import Record, Table
 from app.operations import imports
+from app.operations.imports import AT_ONCE, Parent
 from app.operations.kinds import key_of, known_kinds
 from app.trail.act import Act
 
@@ -68,6 +69,17 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Found:
+    """A file that was read: its records, and how they are to be understood. Nothing of it knows the register yet."""
+
+    file_name: str
+    how: Reading
+    table: Table
+    columns: Columns
+    dates: DateReader
+
+
+@dataclass(frozen=True)
 class Imported:
     """What became of the file: the counts by outcome, a row for each record, and how it was read."""
 
@@ -79,36 +91,44 @@ class Imported:
     import_run_id: int | None
 
     def as_json(self) -> dict[str, Any]:
-        """The contract of section 11: the counts at the top, `rows`, and what a preview tells besides."""
+        """The contract of section 11, `rows` apart: the counts at the top, and what a preview tells besides."""
         told = {"kinds_made": self.kinds_made, "dry_run": self.dry_run, "import_run_id": self.import_run_id}
-        return {**self.counts, **told, **vars(self.reading), "rows": [row.as_json() for row in self.rows]}
+        return {**self.counts, **told, **vars(self.reading)}
 
 
-def import_register(act: Act, source: bytes, file_name: str, options: Options) -> Imported:
-    """Import a file in the caller's transaction. Raises Refused for a file or an option that is refused whole.
+def read_register(source: bytes, file_name: str, options: Options) -> Found:
+    """Read a file, without any transaction: its columns are found, and the column of due dates proves its order.
 
-    1. The file is read, its columns are found, and the column of due dates proves its order.
-    2. Each record is judged for itself, then among the records of the file, then against the register as it is.
-    3. Unless this is a dry run, all accepted records are applied, and the import is kept as evidence.
+    Raises Refused for a file or an option that is refused whole.
     """
     options.check()
-    imports.take_turns(act)
     table = read_table(source, options)
     columns = headers.columns_of(table.header, table.width, options.maps)
     cells = due_cells(table, columns)
     dates = reader_of(options.date_format, cells, options.no_expiry, table.day_zero)
+    warnings = table.warnings + ([told] if (told := warning(dates, cells)) else [])
+    read_as = (table.format, table.encoding, table.delimiter, table.sheet, dates.format)
+    how = Reading(hashlib.sha256(source).hexdigest(), *read_as, warnings, columns.described())
+    return Found(file_name, how, table, columns, dates)
+
+
+def import_register(act: Act, found: Found, options: Options) -> Imported:
+    """Import what was read in the caller's transaction. Raises Refused for an option that is refused whole.
+
+    1. Each record is judged for itself, then among the records of the file, then against the register as it is.
+    2. Unless this is a dry run, all accepted records are applied, and the import is kept as evidence.
+    """
+    imports.take_turns(act)
     known = read_known(act)
     check_site(known, options.site)
-    report = judge(act, table, EntryReader(columns, dates, known, options.site or "", table.width), options)
-    sha256, warnings = hashlib.sha256(source).hexdigest(), [told] if (told := warning(dates, cells)) else []
-    warnings = table.warnings + warnings
-    read_as = (table.format, table.encoding, table.delimiter, table.sheet)
-    how = Reading(sha256, *read_as, dates.format, warnings, columns.described())
+    reader = EntryReader(found.columns, found.dates, known, options.site or "", found.table.width)
+    report = judge(act, found.table.records, reader, options)
+    rows = report.in_order()
     if options.dry_run:
-        return Imported(report.counts(), report.in_order(), new_kinds(act, report), True, how, None)
-    kept = evidence(report, file_name, how, options)
+        return Imported(report.counts(), rows, new_kinds(act, report), True, found.how, None)
+    kept = evidence(found, report.counts(), rows, options)
     applied = imports.apply(act, kept, report.arrivals, report.amendments, options.start)
-    return Imported(report.counts(), report.in_order(), applied.kinds_made, False, how, applied.import_run_id)
+    return Imported(report.counts(), rows, applied.kinds_made, False, found.how, applied.import_run_id)
 
 
 def check_site(known: Known, name: str | None) -> None:
@@ -130,18 +150,33 @@ def due_cells(table: Table, columns: Columns) -> list[str]:
     return [columns.text(DUE_ON, record.cells) for record in table.records if not is_shifted(record, table.width)]
 
 
-def judge(act: Act, table: Table, reader: EntryReader, options: Options) -> Report:
+def judge(act: Act, records: Sequence[Record], reader: EntryReader, options: Options) -> Report:
     """The outcome of each record, and what the accepted ones do."""
     report = Report()
-    entries = [entry for record in table.records if (entry := judged_alone(record, reader, report)) is not None]
+    entries = [entry for record in records if (entry := judged_alone(record, reader, report)) is not None]
     entries = settle_unconfirmed(settle_repeats(entries, options.on_conflict == LATEST, report), report)
-    named = {entry.key[1] for entry in entries} | {entry.said[PART_OF] for entry in entries if PART_OF in entry.said}
-    present = read_present(act, named, lock=not options.dry_run)
-    edges = read_parents(act) if PART_OF in reader.columns.fields else {}
-    entries, parents = settle_parents(entries, present, edges, report)
+    if not options.dry_run:
+        lock_present(act, references_of(entries))
+    parents: dict[Key, Parent] = {}
+    if PART_OF in reader.columns.fields:
+        ids = read_ids(act, references_of(entries))
+        entries, parents = settle_parents(entries, ids, read_parents(act), report)
+    entries.reverse()
+    while entries:
+        settle_some(act, [entries.pop() for _ in entries[:AT_ONCE]], parents, report)
+    return report
+
+
+def settle_some(act: Act, entries: Sequence[Entry], parents: Mapping[Key, Parent], report: Report) -> None:
+    """The outcome of some records against the register, so that what it has of them is not in memory at once."""
+    present = read_present(act, {entry.key[1] for entry in entries})
     for entry in entries:
         settle(entry, present.get(entry.key), parents.get(entry.key), report)
-    return report
+
+
+def references_of(entries: Iterable[Entry]) -> set[str]:
+    """The folded references of entries, and of what they are part of."""
+    return {text for entry in entries for text in (entry.key[1], entry.said.get(PART_OF)) if text is not None}
 
 
 def judged_alone(record: Record, reader: EntryReader, report: Report) -> Entry | None:
@@ -165,7 +200,7 @@ def new_kinds(act: Act, report: Report) -> list[str]:
     return list({key_of(name): name for name in reversed(names) if key_of(name) not in there}.values())[::-1]
 
 
-def evidence(report: Report, file_name: str, how: Reading, options: Options) -> imports.Evidence:
+def evidence(found: Found, counts: Mapping[str, int], rows: Sequence[Row], options: Options) -> imports.Evidence:
     asked = {name: value for name, value in vars(options).items() if value}
-    rows = [row.as_json() for row in report.in_order()]
-    return imports.Evidence(file_name, how.file_sha256, {**vars(how), "options": asked}, report.counts(), rows)
+    mapping = {**vars(found.how), "options": asked}
+    return imports.Evidence(found.file_name, found.how.file_sha256, mapping, counts, (row.as_json() for row in rows))

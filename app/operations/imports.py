@@ -10,13 +10,13 @@ import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 from app.domain.acts import MoveReason, Status
 from app.domain.errors import Refused
 from app.ledger.queue import changed
 from app.ledger.start import hold_back
-from app.models import ImportRun
 from app.operations.kinds import find_or_make, key_of
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -28,6 +28,12 @@ SOURCE = "import"
 
 # Two imports of one organisation take turns, so that the second is judged by what the first has made.
 TAKE_TURNS = "select pg_advisory_xact_lock(hashtextextended('onus import', :org))"
+
+KEEP = """
+insert into import_run (org_id, at, actor, file_name, file_sha256, mapping, counts, rows)
+values (:org, :now, :actor, :file_name, :file_sha256, cast(:mapping as jsonb), cast(:counts as jsonb),
+        cast(:rows as jsonb))
+returning id"""
 
 # Set-based by way of one JSON text: a statement with a parameter for each cell costs ten times as long to prepare.
 ADD_SUBJECTS = """
@@ -77,13 +83,16 @@ with event as (
   returning id)
 insert into audit_unsealed (org_id, event_id) select :org, id from event"""
 
-AT_ONCE = 10_000  # Rows of one statement: a JSON value of PostgreSQL holds 255 MB.
+AT_ONCE = 5_000  # Rows of one statement, so that what is made for it is small beside the register itself.
+
+TOLD = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "holder_id")  # Of a new entry.
 
 Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
+Row = TypeVar("Row")
 Parent = int | Key | None  # An entry of the register, or one that arrives with the same file.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Arrival:
     """An entry that an import makes, with its first due date, unless it does not expire."""
 
@@ -98,7 +107,7 @@ class Arrival:
     extra: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Amendment:
     """What an import changes of an entry: columns that differ, and a due date that is opened, or moved."""
 
@@ -120,7 +129,7 @@ class Evidence:
     file_sha256: str
     mapping: Mapping[str, Any]
     counts: Mapping[str, int]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,7 @@ class Applied:
 
 @dataclass
 class Trail:
-    """The events of one import, written in one go at its end."""
+    """The events of one import, written a few thousand at a time, in order."""
 
     act: Act
     import_run_id: int
@@ -141,16 +150,24 @@ class Trail:
         origin = {"source": SOURCE, "import_run_id": self.import_run_id, "line": line}
         event = {"n": len(self.events), "type": type, "subject_id": subject_id}
         self.events.append(event | {"detail": detail | origin})
+        if len(self.events) >= AT_ONCE:
+            self.write()
 
     def write(self) -> None:
-        for rows in batches(self.events):
-            self.act.run(WRITE_TRAIL, {"rows": rows})
+        if self.events:
+            self.act.run(WRITE_TRAIL, {"rows": as_json(self.events)})
+            self.events.clear()
 
 
-def batches(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The rows as JSON texts of a size that one statement can take."""
-    for first in range(0, len(rows), AT_ONCE):
-        yield json.dumps(rows[first : first + AT_ONCE])
+def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """The rows in lists of a size that one statement can take, made as they are needed."""
+    left = iter(rows)
+    while batch := list(islice(left, AT_ONCE)):
+        yield batch
+
+
+def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(rows, separators=(",", ":"))
 
 
 def take_turns(act: Act) -> None:
@@ -172,8 +189,8 @@ def apply(
     kinds = find_or_make(act, [OTHER, *kind_names(arrivals, amendments)])
     ids = add_subjects(act, arrivals, kinds.ids, DRAFT if start == DRAFT else Status.watched, trail)
     amend_subjects(act, arrivals, amendments, kinds.ids, ids, trail)
-    touched = open_obligations(act, [*dates_of(arrivals, ids), *opened_by(amendments)], trail)
-    touched += move_obligations(act, [one for one in amendments if one.moved_from is not None], trail)
+    touched = open_obligations(act, chain(dates_of(arrivals, ids), opened_by(amendments)), trail)
+    touched += move_obligations(act, amendments, trail)
     trail.write()
     queue(act, [*ids.values(), *(one.subject_id for one in amendments)])
     if start == NEXT and touched:
@@ -182,21 +199,19 @@ def apply(
 
 
 def keep(act: Act, evidence: Evidence) -> int:
-    run = ImportRun(
-        org_id=act.org,
-        at=act.now,
-        actor=act.actor,
-        file_name=evidence.file_name,
-        file_sha256=evidence.file_sha256,
-        mapping=dict(evidence.mapping),
-        counts=dict(evidence.counts),
-        rows=list(evidence.rows),
-    )
-    act.session.add(run)
-    act.session.flush()
-    file = {"name": run.file_name, "sha256": run.file_sha256}
-    act.record("register_imported", import_run_id=run.id, file=file, counts=run.counts)
-    return run.id
+    """Keep the import itself. Its rows are made into JSON piece by piece: as objects they would fill the memory."""
+    pieces = [as_json(batch)[1:-1] for batch in batches(evidence.rows)]
+    facts = {
+        "file_name": evidence.file_name,
+        "file_sha256": evidence.file_sha256,
+        "mapping": json.dumps(evidence.mapping),
+        "counts": json.dumps(evidence.counts),
+        "rows": f"[{','.join(pieces)}]",
+    }
+    run_id: int = act.run(KEEP, facts).scalar_one()
+    file = {"name": evidence.file_name, "sha256": evidence.file_sha256}
+    act.record("register_imported", import_run_id=run_id, file=file, counts=dict(evidence.counts))
+    return run_id
 
 
 def kind_names(arrivals: Iterable[Arrival], amendments: Iterable[Amendment]) -> list[str]:
@@ -208,29 +223,31 @@ def add_subjects(
     act: Act, arrivals: Sequence[Arrival], kinds: Mapping[str, int], status: str, trail: Trail
 ) -> dict[Key, int]:
     """The ids of the new entries. Raises Refused if somebody else has made one of them meanwhile."""
-    rows = [
-        {
-            "line": one.line,
-            "site_id": one.key[0],
-            "kind_id": kinds[key_of(one.kind or OTHER)],
-            "reference": one.reference,
-            "reference_key": one.key[1],
-            "title": one.title,
-            "status": status,
-            "extra": dict(one.extra),
-            **one.columns,
-        }
-        for one in arrivals
-    ]
     ids: dict[Key, int] = {}
-    for batch in batches(rows):
-        ids.update(((row.site_id, row.reference_key), row.id) for row in act.run(ADD_SUBJECTS, {"rows": batch}))
-    if len(ids) < len(arrivals):
-        raise Refused("Somebody has added entries of this file meanwhile: import it again.")
-    told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "holder_id")
-    for one, row in zip(arrivals, rows, strict=True):
-        trail.add("subject_created", ids[one.key], one.line, **{name: row.get(name) for name in told})
+    for batch in batches(arrivals):
+        rows = [subject_row(one, kinds, status) for one in batch]
+        made = {(row.site_id, row.reference_key): row.id for row in act.run(ADD_SUBJECTS, {"rows": as_json(rows)})}
+        if len(made) < len(batch):
+            raise Refused("Somebody has added entries of this file meanwhile: import it again.")
+        for one, row in zip(batch, rows, strict=True):
+            ids[one.key] = made[one.key]
+            told = {name: row.get(name) for name in TOLD}
+            trail.add("subject_created", made[one.key], one.line, **told)
     return ids
+
+
+def subject_row(one: Arrival, kinds: Mapping[str, int], status: str) -> dict[str, Any]:
+    return {
+        "line": one.line,
+        "site_id": one.key[0],
+        "kind_id": kinds[key_of(one.kind or OTHER)],
+        "reference": one.reference,
+        "reference_key": one.key[1],
+        "title": one.title,
+        "status": status,
+        "extra": one.extra,
+        **one.columns,
+    }
 
 
 def amend_subjects(
@@ -242,20 +259,22 @@ def amend_subjects(
     trail: Trail,
 ) -> None:
     """Write the columns that differ, and what everything is part of, now that all entries have their ids."""
-    rows: list[dict[str, Any]] = []
-    for arrival in arrivals:
-        if arrival.parent is not None:
-            rows.append({"id": ids[arrival.key], "part_of_id": found(arrival.parent, ids)})
+    parts = ({"id": ids[one.key], "part_of_id": found(one.parent, ids)} for one in arrivals if one.parent is not None)
+    for batch in batches(chain(parts, amended_rows(amendments, kinds, ids, trail))):
+        act.run(AMEND_SUBJECTS, {"rows": as_json(batch)})
+
+
+def amended_rows(
+    amendments: Iterable[Amendment], kinds: Mapping[str, int], ids: Mapping[Key, int], trail: Trail
+) -> Iterator[dict[str, Any]]:
     for one in amendments:
         new = dict(one.new)
         if one.parent is not None:
             new["part_of_id"] = found(one.parent, ids)
         if new:
             columns = new | ({"kind_id": kinds[key_of(new["kind"])]} if "kind" in new else {})
-            rows.append({"id": one.subject_id, "extra": dict(one.extra), **columns})
             trail.add("subject_changed", one.subject_id, one.line, old=dict(one.old), new=new)
-    for batch in batches(rows):
-        act.run(AMEND_SUBJECTS, {"rows": batch})
+            yield {"id": one.subject_id, "extra": one.extra, **columns}
 
 
 def found(parent: int | Key, ids: Mapping[Key, int]) -> int:
@@ -265,37 +284,39 @@ def found(parent: int | Key, ids: Mapping[Key, int]) -> int:
 Opening = tuple[int, int, dt.date]  # The line of a record, its entry, and the due date that it opens.
 
 
-def dates_of(arrivals: Iterable[Arrival], ids: Mapping[Key, int]) -> list[Opening]:
-    return [(one.line, ids[one.key], one.due_on) for one in arrivals if one.due_on is not None]
+def dates_of(arrivals: Iterable[Arrival], ids: Mapping[Key, int]) -> Iterator[Opening]:
+    return ((one.line, ids[one.key], one.due_on) for one in arrivals if one.due_on is not None)
 
 
-def opened_by(amendments: Iterable[Amendment]) -> list[Opening]:
+def opened_by(amendments: Iterable[Amendment]) -> Iterator[Opening]:
     fresh = (one for one in amendments if one.moved_from is None)
-    return [(one.line, one.subject_id, one.due_on) for one in fresh if one.due_on is not None]
+    return ((one.line, one.subject_id, one.due_on) for one in fresh if one.due_on is not None)
 
 
-def open_obligations(act: Act, openings: Sequence[Opening], trail: Trail) -> list[int]:
+def open_obligations(act: Act, openings: Iterable[Opening], trail: Trail) -> list[int]:
     """The ids of the new obligations."""
-    if not openings:
-        return []
-    facts = {"subjects": [subject for _, subject, _ in openings], "due_ons": [due_on for _, _, due_on in openings]}
-    ids = {row.subject_id: row.id for row in act.run(OPEN_OBLIGATIONS, facts)}
-    for line, subject, due_on in openings:
-        trail.add("obligation_opened", subject, line, obligation_id=ids[subject], due_on=iso(due_on))
-    return list(ids.values())
+    opened: list[int] = []
+    for batch in batches(openings):
+        facts = {"subjects": [subject for _, subject, _ in batch], "due_ons": [due_on for _, _, due_on in batch]}
+        ids = {row.subject_id: row.id for row in act.run(OPEN_OBLIGATIONS, facts)}
+        for line, subject, due_on in batch:
+            trail.add("obligation_opened", subject, line, obligation_id=ids[subject], due_on=iso(due_on))
+        opened += ids.values()
+    return opened
 
 
-def move_obligations(act: Act, amendments: Sequence[Amendment], trail: Trail) -> list[int]:
+def move_obligations(act: Act, amendments: Iterable[Amendment], trail: Trail) -> list[int]:
     """The ids of the obligations that were moved to another day."""
-    moves = [(one, *one.moved_from, one.due_on) for one in amendments if one.moved_from and one.due_on]
-    if not moves:
-        return []
-    ids = [obligation_id for _, obligation_id, _, _ in moves]
-    act.run(MOVE_OBLIGATIONS, {"ids": ids, "due_ons": [due_on for _, _, _, due_on in moves]})
-    for one, obligation_id, old, new in moves:
-        days = {"old": iso(old), "new": iso(new), "reason": MoveReason.other, "note": ""}
-        trail.add("date_moved", one.subject_id, one.line, obligation_id=obligation_id, **days)
-    return ids
+    moved: list[int] = []
+    moves = ((one, *one.moved_from, one.due_on) for one in amendments if one.moved_from and one.due_on)
+    for batch in batches(moves):
+        ids = [obligation_id for _, obligation_id, _, _ in batch]
+        act.run(MOVE_OBLIGATIONS, {"ids": ids, "due_ons": [due_on for _, _, _, due_on in batch]})
+        for one, obligation_id, old, new in batch:
+            days = {"old": iso(old), "new": iso(new), "reason": MoveReason.other, "note": ""}
+            trail.add("date_moved", one.subject_id, one.line, obligation_id=obligation_id, **days)
+        moved += ids
+    return moved
 
 
 def queue(act: Act, subject_ids: Sequence[int]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.ledger.planning import plan_simply
 from app.ledger.site_days import read_site_days
@@ -25,6 +26,7 @@ from ({WANTED}) w
 join horizon h on h.site_id = w.site_id and h.threshold = w.threshold and w.due_on <= h.due_through
 where (cast(:rule as bigint) is null or w.rule_id = :rule)
   and (cast(:obligations as bigint[]) is null or w.obligation_id = any (cast(:obligations as bigint[])))
+  and (cast(:seen as bigint[]) is null or w.obligation_id = any (cast(:seen as bigint[])))
   and not exists (select from known k where k.subject_id = w.subject_id and k.threshold = w.threshold)"""
 
 HOLD_BACK = f"""
@@ -66,23 +68,35 @@ where s.org_id = :org
          select from rule_subject x where x.org_id = :org and x.rule_id = r.rule_id and x.subject_id = s.id))"""
 
 
-def matched_pairs(act: Act, rule_id: int) -> list[tuple[int, str]]:
-    """The pairs of entry and threshold that the rule has now; read before a change, for `hold_back` after it."""
+@dataclass(frozen=True)
+class Before:
+    """What was so before a rule was changed: the deadlines that were open, and the entries and thresholds that it had.
+
+    A deadline that somebody else commits in between is not among them, and so is told: it is there by their act.
+    """
+
+    deadlines: list[int]
+    pairs: list[tuple[int, str]]
+
+
+def before_change(act: Act, rule_id: int) -> Before:
+    """Read before a change, for `hold_back` after it; the deadlines first, so that a pair may miss, but never lies."""
     act.session.flush()
+    deadlines = list(act.run("select id from obligation where org_id = :org and closed_at is null").scalars())
     rows = act.run(PAIRS, read_site_days(act).facts | {"subjects": None, "rule": rule_id})
-    return [(row.subject_id, row.threshold) for row in rows]
+    return Before(deadlines, [(row.subject_id, row.threshold) for row in rows])
 
 
 def hold_back(
     act: Act,
     *,
     rule_id: int | None = None,
-    but_not: Sequence[tuple[int, str]] = (),
+    before: Before | None = None,
     obligation_ids: Sequence[int] | None = None,
 ) -> int:
     """Write what is wanted and crossed, and new through this act, as superseded (start); the number of claims.
 
-    New are the pairs of a rule that it did not have before (`but_not`), or these obligations.
+    New are the pairs of a rule that it did not have before, or these obligations.
     """
     act.session.flush()
     plan_simply(act)
@@ -92,8 +106,9 @@ def hold_back(
         "subjects": None,
         "rule": rule_id,
         "obligations": None if obligation_ids is None else list(obligation_ids),
-        "k_subjects": [subject for subject, _ in but_not],
-        "k_thresholds": [threshold for _, threshold in but_not],
+        "seen": before.deadlines if before else None,
+        "k_subjects": [subject for subject, _ in before.pairs] if before else [],
+        "k_thresholds": [threshold for _, threshold in before.pairs] if before else [],
     }  # fmt: skip
     combinations: list[tuple[int, str, dt.date]] = sorted(
         {(n.site_id, n.threshold, n.due_on) for n in act.run(NEW, facts)}

@@ -175,7 +175,7 @@ def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: Ru
         if rule.name not in applied.renamed:
             applied.unchanged.append(rule.name)
         return
-    told = start.matched_pairs(act, rule.id) if text.start == "next" else []
+    before = start.before_change(act, rule.id) if text.start == "next" else None
     store(act, rule, old, new)
     rule.version += 1
     act.record(
@@ -189,7 +189,7 @@ def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: Ru
     queue.changed(act, rule_id=rule.id)
     act.session.flush()
     if text.start == "next":
-        start.hold_back(act, rule_id=rule.id, but_not=told)
+        start.hold_back(act, rule_id=rule.id, before=before)
     contents[rule.id] = new
     applied.changed.append(rule.name)
 

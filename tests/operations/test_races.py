@@ -10,8 +10,11 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.domain.errors import Refused
+from app.ledger import start
+from app.ledger.scan import scan
 from app.models import Account, AuditEvent, Obligation
-from app.operations import obligations, people, register
+from app.operations import obligations, people, register, rules
+from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 from tests import factories
 from tests.factories import Acme
@@ -109,3 +112,33 @@ def test_a_member_who_is_added_by_two_at_once_is_there_once(real_app: Flask) -> 
     assert at_once(real_app, [adding] * 4) == [False] * 3 + [True]
     with acme.acting() as act:
         assert act.session.scalar(select(func.count()).select_from(Account)) == 1
+
+
+def test_p4_an_entry_made_while_a_rule_is_widened_with_start_next_is_told(
+    real_app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule had its threshold before, and the entry is there by another's act: nothing is held back of it."""
+    acme = factories.acme()
+    with acme.acting() as act:
+        people.add_member(act, OFFICER, "officer")
+        rules.apply(act, [RuleText("Permits", thresholds=("30d",), channels=("in_app",), to=("role:officer",))])
+    asked = start.before_change
+
+    def enter() -> bool:
+        with acme.acting() as act:
+            factories.subject(act, "P-1", march(20))
+        return True
+
+    def before_change(act: Act, rule_id: int) -> start.Before:
+        found = asked(act, rule_id)
+        assert at_once(real_app, [enter]) == [True]
+        return found
+
+    monkeypatch.setattr(start, "before_change", before_change)
+    wider = RuleText("Permits", thresholds=("90d", "30d"), channels=("in_app",), to=("role:officer",), start="next")
+    with acme.acting() as act:
+        rules.apply(act, [wider])
+    with acme.watching() as act:
+        scan(act)
+        ledger = act.run("select threshold, standing, reason from notification_ledger order by 1").all()
+    assert [tuple(row) for row in ledger] == [("30d", "open", None), ("90d", "superseded", "sharper")]

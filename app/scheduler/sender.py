@@ -46,6 +46,9 @@ CHANCE = random.SystemRandom()
 COUNTED = {str(outcome): str(outcome) for outcome in (Outcome.delivered, Outcome.failed, Outcome.in_doubt)}
 COUNTED[Outcome.retry] = "retried"
 
+# The mail server has spoken about the message, so that the line is good.
+ANSWERED = frozenset({Outcome.delivered, Outcome.retry, Outcome.failed})
+
 # What leaves it open whether the commit was made, or made durable.
 UNRECORDED: tuple[type[Exception], ...] = (*LOST, DBAPIError, NotDurable, failpoints.Failed)
 
@@ -62,6 +65,14 @@ class TransportDown(Exception):
         self.done = done or Delivered()
 
 
+class LineBroke(TransportDown):
+    """The line broke at this person's message, after it could be opened: only others tell which of the two it was."""
+
+    def __init__(self, reason: str, member_id: int) -> None:
+        super().__init__(reason)
+        self.member_id = member_id
+
+
 @dataclass
 class Sender:
     """One line to the mail server, and the process that holds what is leased for it."""
@@ -71,6 +82,7 @@ class Sender:
     holder: uuid.UUID
     actor: str = SCHEDULER_ACTOR
     stop: threading.Event = field(default_factory=threading.Event)
+    suspects: set[tuple[int, int]] = field(default_factory=set)  # Organisation and person at whom the line broke.
 
     @property
     def lease_time(self) -> dt.timedelta:
@@ -81,11 +93,14 @@ class Sender:
         """How long a hand-over may stay open: the wait for the answer to the dot, and once the lease on top."""
         return dt.timedelta(seconds=self.channel.answer_within) + self.lease_time
 
-    def send_next(self, org: int) -> Delivered | None:
-        """Send one message of this organisation; None where nothing is due. Raises TransportDown."""
-        seen: set[int] = set()
+    def send_next(self, org: int, passed: set[int] | None = None) -> Delivered | None:
+        """Send one message of this organisation; None where nothing is due. Raises TransportDown, or LineBroke.
+
+        People in `passed` are passed over, and whoever is looked at in vain is added to them.
+        """
+        passed = set() if passed is None else passed
         cancelled = 0
-        while people := self.within(org, functools.partial(due_people, but_not=seen)):
+        while people := self.due(org, passed):
             self.reach()
             for member_id in people:
                 leased, letter = self.within(org, functools.partial(self.lease, member_id))
@@ -93,8 +108,16 @@ class Sender:
                 if leased.lease is not None and letter is not None:
                     failpoints.reached("mail_leased")
                     return replace(self.send(leased.lease, letter), cancelled=cancelled)
-            seen.update(people)  # Somebody else is at them, or nothing of theirs may leave: the next ones.
+            passed.update(people)  # Somebody else is at them, or nothing of theirs may leave: the next ones.
         return Delivered(cancelled=cancelled) if cancelled else None
+
+    def due(self, org: int, passed: set[int]) -> list[int]:
+        """Some of the people to whom something is due; those at whom the line broke come after all others."""
+        suspects = {member_id for suspect, member_id in self.suspects if suspect == org}
+        people = self.within(org, functools.partial(due_people, but_not=passed | suspects))
+        if not people and suspects - passed:
+            people = self.within(org, functools.partial(due_people, but_not=passed))
+        return people
 
     def within(self, org: int, deed: Callable[[Act], Result]) -> Result:
         return in_transaction(org, self.actor, deed, self.settings)
@@ -124,13 +147,17 @@ class Sender:
         return leased, read_letter(act.session, act.org, envelope, act.now)
 
     def send(self, lease: Lease, letter: Letter) -> Delivered:
-        """Hand the message over and write what came of it. Raises TransportDown after that is written."""
+        """Hand the message over and write what came of it. Raises LineBroke after that is written."""
         composed = compose(letter, self.settings)
         reply = composed if isinstance(composed, Reply) else self.handed_over(lease, composed)
         count = self.settled(lease, reply)
         failpoints.reached("mail_recorded")
+        person = (lease.org, lease.recipient_id)
         if reply.outcome is Outcome.transport:
-            raise TransportDown(reply.text)
+            self.suspects.add(person)
+            raise LineBroke(reply.text, lease.recipient_id)
+        if reply.outcome in ANSWERED:
+            self.suspects.discard(person)
         named = COUNTED.get(reply.outcome)
         return Delivered(**({named: count} if named else {}))
 
@@ -145,9 +172,12 @@ class Sender:
     def mark(self, lease: Lease, composed: Composed) -> bool:
         """Record the hand-over durably. False: the lease is lost, or this process stood still for too long.
 
-        Raises Unrecorded where the commit failed, or nobody knows whether it did: then the dot is not written.
+        Raises Unrecorded where the commit failed, or nobody knows whether it did: then the dot is not written. Whoever
+        has been asked to stop begins no hand-over: he could not wait for its answer, and it would be a doubt.
         """
         failpoints.reached("mail_before_hand")
+        if self.stop.is_set():
+            return False
         began = clock.monotonic()
         words = {"subject": composed.subject, "body": composed.text, "sha256": composed.sha256}
         try:

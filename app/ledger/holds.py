@@ -64,9 +64,10 @@ def hold_open(act: Act) -> int:
 def release(act: Act, member_id: int | None) -> int | None:
     """Let everything go on; the number of deliveries. None: nothing was held, or somebody else has released it."""
     stand_alone(act)
-    if not act.run(RELEASE_HOLD, {"member": member_id}).all():
-        return None
+    holds = act.run(RELEASE_HOLD, {"member": member_id}).all()
     released = act.run(RELEASE_HELD, {"code": None}).all()
+    if not holds and not released:  # What is held without a hold, after a downgrade say, must not stay so for ever.
+        return None
     act.record("deliveries_released", deliveries=len(released))
     changed(act)  # What was held may be wanted no longer: it is judged before it leaves.
     return len(released)

@@ -40,7 +40,8 @@ SMTP: dict[str, tuple[str, ...]] = {
     "DOT": (*NOT_TAKEN, "drop after", "stall after", "garbage after", "slow 0.4", "slow 2.5"),
     "RSET": ("drop",),
 }
-SHARE = 0.08  # Of all times that a point is reached, the share in which it breaks.
+SHARE, SHARE_OF_RARE = 0.08, 0.3  # Of all times that a point is reached, the share in which it breaks.
+RARE = frozenset({"RSET"})  # Reached only after a refusal.
 LET_GO = 2.0  # By how much the points of one script are more likely to break than that.
 
 DOUBTFUL = frozenset({"drop", "stall", "garbage", "drop after", "stall after", "garbage after", "slow 2.5"})
@@ -84,10 +85,14 @@ def script(number: int) -> dict[str, Any]:
     draw = random.Random(number)
     worse = draw.sample(sorted(SMTP), 2)
     chance = {
-        point: dict.fromkeys(deeds, SHARE / len(deeds) * (LET_GO if point in worse else 1.0))
+        point: dict.fromkeys(deeds, share(point) / len(deeds) * (LET_GO if point in worse else 1.0))
         for point, deeds in SMTP.items()
     }
     return {"chance": chance, "seed": number, "idle": 20}
+
+
+def share(point: str) -> float:
+    return SHARE_OF_RARE if point in RARE else SHARE
 
 
 def resting(chance: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ WHY = "select distinct reason from delivery where channel = 'email' and state = 
 
 
 @pytest.fixture
-def onus(scene: Scene, tmp_path: Path):
+def onus(scene: Scene, tmp_path: Path) -> Iterator[Onus]:
     """The command on the scene's database and mail server; no process outlives the test."""
     onus = Onus(
         tmp_path / "home",

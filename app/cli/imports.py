@@ -85,7 +85,9 @@ def lines(imported: Imported) -> Iterator[str]:
     read_as = f"sheet {how.sheet}" if how.sheet else f"{how.encoding}, columns by {how.delimiter}"
     yield f"{how.format}, {read_as}, due dates {how.date_format}"
     yield ", ".join(f"{outcome.replace('_', ' ')} {count}" for outcome, count in imported.counts.items() if count)
-    yield from imported.reading.warnings
+    for shape in how.shapes:
+        yield f"due dates {shape['shape']}: {shape['count']}, such as {shape['example']!r} in line {shape['line']}"
+    yield from how.warnings
     if imported.kinds_made:
         yield f"kinds {'to be made' if imported.dry_run else 'made'}: {', '.join(imported.kinds_made)}"
     quiet = (Outcome.new, Outcome.unchanged, Outcome.skipped)

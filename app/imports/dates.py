@@ -9,11 +9,11 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from app.domain.errors import Refused, quoted
+from app.imports.folding import folded, without_accents
 from app.imports.records import SPREADSHEET_ZERO
 from app.operations.typed import FIRST_DAY, LAST_DAY
 
@@ -24,31 +24,49 @@ WORDED = {YMD: "year-month-day", DMY: "day/month/year", MDY: "month/day/year"}
 # Words by which a cell says that there is no due date, folded as `folded` does it.
 NO_EXPIRY = frozenset({
     "n/a", "n.a", "na", "not applicable", "none", "never", "no expiry", "no expiration", "no expiry date",
-    "non-expiring", "does not expire", "never expires", "permanent", "perpetual", "unlimited", "indefinite",
-    "indefinitely", "lifetime", "unbegrenzt", "unbefristet", "keine", "illimité", "illimitée", "indéterminé",
-    "illimitato", "indeterminado", "indefinido", "indefinida", "ilimitado", "ilimitada", "permanente", "perpetuo",
-    "perpetua", "vitalicio", "vitalicia", "no caduca", "no vence", "no aplica", "sin caducidad", "sin vencimiento",
-    "sin fecha de caducidad", "sin fecha de vencimiento",
+    "no due date", "non-expiring", "does not expire", "does not lapse", "never expires", "without expiry", "permanent",
+    "perpetual", "unlimited", "indefinite", "indefinitely", "open-ended", "lifetime",
+    "indeterminado", "indeterminada", "indefinido", "indefinida", "ilimitado", "ilimitada", "permanente", "perpetuo",
+    "perpetua", "vitalicio", "vitalicia", "no caduca", "no vence", "no aplica", "no procede", "ninguna", "ninguno",
+    "sin caducidad", "sin vencimiento", "sin limite", "sin fecha de caducidad", "sin fecha de vencimiento",
+    "sin fecha limite",
+    "illimite", "illimitee", "indetermine", "indeterminee", "duree indeterminee", "sans objet", "sans echeance",
+    "sans limite", "n'expire pas", "aucune", "aucun", "a vie", "non applicable",
+    "unbegrenzt", "unbefristet", "keine", "entfallt", "nicht zutreffend", "ohne ablauf", "ohne ablaufdatum",
+    "auf lebenszeit",
+    "nao se aplica", "nao aplicavel", "sem vencimento", "sem prazo", "prazo indeterminado", "nao expira", "nao vence",
+    "nenhuma", "nenhum", "illimitato",
 })  # fmt: skip
 
+# In English, Spanish, French, German and Portuguese, without accents.
 MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "jan january ene enero", "feb february febrero", "mar march marzo", "apr april abr abril", "may mayo",
-            "jun june junio", "jul july julio", "aug august ago agosto",
-            "sep sept september set septiembre setiembre", "oct october octubre", "nov november noviembre",
-            "dec december dic diciembre",
+            "jan january ene enero janv janvier januar janeiro",
+            "feb february febrero fev fevr fevrier februar fevereiro",
+            "mar march marzo mars marz maerz mrz marco",
+            "apr april abr abril avr avril",
+            "may mayo mai maio",
+            "jun june junio juin juni junho",
+            "jul july julio juil juillet juli julho",
+            "aug august ago agosto aout",
+            "sep sept september set septiembre setiembre septembre setembro",
+            "oct october octubre octobre okt oktober out outubro",
+            "nov november noviembre novembre novembro",
+            "dec december dic diciembre decembre dez dezember dezembro",
         ),
         1,
     )
     for name in names.split()
-}  # fmt: skip
+}
 
 YEAR_FIRST = re.compile(r"([0-9]{4})([-/. ])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{4})([0-9]{2})([0-9]{2})")
 YEAR_LAST = re.compile(r"([0-9]{1,2})([-/. ])([0-9]{1,2})\2([0-9]{4})")
-DAY_OF_MONTH = re.compile(r"([0-9]{1,2})(?: de |[-/. ]+)([a-z]+)\.?(?: de |[-/., ]+)([0-9]{4})")
-MONTH_AND_DAY = re.compile(r"([a-z]+)\.?[-/. ]+([0-9]{1,2}),?[-/. ]+([0-9]{4})")
+DAY_OF_MONTH = re.compile(
+    r"([0-9]{1,2})(?:st|nd|rd|th|er|o|a)?(?: de |[-/. ]+)([a-z]+)\.?(?: del? |[-/., ]+)([0-9]{4})"
+)
+MONTH_AND_DAY = re.compile(r"([a-z]+)\.?[-/. ]+([0-9]{1,2})(?:st|nd|rd|th)?,?[-/. ]+([0-9]{4})")
 SHORT_YEAR = re.compile(r"[0-9]{1,2}([-/. ])(?:[0-9]{1,2}|[^\W\d_]+\.?)\1[0-9]{2}")
 NUMBER = re.compile(r"([0-9]{1,7})([.,][0-9]+)?")
 ZONE = r"\s*(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})"
@@ -108,7 +126,7 @@ class DateReader:
                 return found
         if self.format == YMD and self.strict:
             return None
-        return with_month_name(written) or year_last(written, MDY if self.format == MDY else DMY)
+        return year_last(written, MDY if self.format == MDY else DMY) or with_month_name(written)
 
 
 def reader_of(
@@ -166,11 +184,6 @@ def warning(reader: DateReader, cells: Iterable[str]) -> str:
     return f"the column is mixed: {how}; others that were read as {WORDED[reader.format]} may be so, too"
 
 
-def folded(text: str) -> str:
-    """A word as it is compared: NFC, without case, outer spaces and a full stop at the end."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".")
-
-
 def without_time(text: str) -> str:
     """The text without a time of day behind the date: it is dropped, never converted."""
     timed = TIME_OF_DAY.fullmatch(text)
@@ -201,12 +214,12 @@ def year_last(text: str, order: str) -> dt.date | None:
 
 
 def with_month_name(text: str) -> dt.date | None:
-    """A date whose month is a word, in English or Spanish: no order is in doubt."""
-    lowered = text.casefold()
-    found = DAY_OF_MONTH.fullmatch(lowered)
+    """A date whose month is a word: no order is in doubt."""
+    plain = without_accents(text)
+    found = DAY_OF_MONTH.fullmatch(plain)
     if found and found[2] in MONTHS:
         return day_of(found[3], MONTHS[found[2]], found[1])
-    found = MONTH_AND_DAY.fullmatch(lowered)
+    found = MONTH_AND_DAY.fullmatch(plain)
     if found and found[1] in MONTHS:
         return day_of(found[3], MONTHS[found[1]], found[2])
     return None

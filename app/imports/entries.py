@@ -13,7 +13,8 @@ from app.domain import recurrences
 from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_reference
 from app.imports import headers
-from app.imports.dates import DateReader, Due, folded
+from app.imports.dates import DateReader, Due
+from app.imports.folding import folded
 from app.imports.headers import Columns
 from app.imports.known import Key, Known, Place
 from app.imports.records import Record
@@ -23,9 +24,13 @@ from app.operations.kinds import clean_name, key_of
 # What stands in a reference column until there is a reference, folded; so does whatever has no letter and no digit.
 PLACEHOLDERS = frozenset({
     "n/a", "n.a", "na", "none", "null", "not assigned", "not assigned yet", "not yet assigned", "unassigned",
-    "not available", "not applicable", "tbd", "tba", "tbc", "to be determined", "to be defined", "to be confirmed",
-    "to be assigned", "pending", "unknown", "s/n", "sin asignar", "sin número", "sin numero", "sin referencia",
-    "por asignar", "por definir", "pendiente", "pendiente de asignar", "no aplica", "desconocido",
+    "not available", "not applicable", "not issued", "not issued yet", "tbd", "tba", "tbc", "to be determined",
+    "to be defined", "to be confirmed", "to be assigned", "to follow", "pending", "awaiting", "applied for", "unknown",
+    "s/n", "s/no", "sin asignar", "sin numero", "sin referencia", "por asignar", "por definir", "pendiente",
+    "pendiente de asignar", "no asignado", "no aplica", "no disponible", "en tramite", "desconocido",
+    "non attribue", "non attribuee", "a definir", "en attente", "sans numero", "sans objet", "inconnu",
+    "noch nicht vergeben", "nicht vergeben", "unbekannt", "ohne nummer", "ausstehend", "folgt", "k.a", "keine angabe",
+    "nao atribuido", "por atribuir", "sem numero", "desconhecido", "em curso", "a atribuir",
 })  # fmt: skip
 
 PEOPLE = (headers.OWNER, headers.HOLDER)

@@ -11,21 +11,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Refused, quoted
+from app.imports.folding import without_accents
 
 REFERENCE, DUE_ON, TITLE, SITE, KIND = "reference", "due_on", "title", "site", "kind"
 OWNER, HOLDER, PART_OF, RECURRENCE = "owner", "holder", "part_of", "recurrence"
 LEGAL_BASIS, NOTES = "legal_basis", "notes"
 REQUIRED = (REFERENCE, DUE_ON)
 
-# The headers that are understood for each field, in English and Spanish, the surest first; compared without accents,
-# case and punctuation.
+# The headers that are understood for each field, in English and Spanish, then in French, German and Portuguese, the
+# surest first; compared without accents, case and punctuation. What may as well be free text ("location") is left out.
 UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     REFERENCE: (
         "reference", "referencia", "ref", "reference number", "reference no", "permit number", "permit no",
         "licence number", "licence no", "license number", "license no", "certificate number", "certificate no",
         "identifier", "id", "code", "numero de referencia", "n de referencia", "no de referencia", "expediente",
         "numero de expediente", "n de expediente", "no de expediente", "numero de permiso", "numero de licencia",
-        "identificador", "codigo",
+        "numero de certificado", "identificador", "codigo",
+        "numero de reference", "n de reference", "no de reference", "numero de permis", "numero de licence",
+        "numero de certificat", "numero d autorisation", "numero de dossier", "identifiant",
+        "referenz", "referenznummer", "aktenzeichen", "genehmigungsnummer", "bescheidnummer", "lizenznummer",
+        "zertifikatsnummer", "zertifikat nr", "inventarnummer", "kennung", "kennzeichen",
+        "numero da referencia", "numero da licenca", "n da licenca", "no da licenca", "numero do alvara",
+        "numero do certificado", "numero do processo", "n do processo", "no do processo",
     ),
     DUE_ON: (
         "due on", "due date", "due", "expiry date", "expiry", "expires on", "expires", "expiration date", "expiration",
@@ -33,16 +40,46 @@ UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
         "vencimiento", "fecha de vencimiento", "fecha vencimiento", "vence", "vence el", "caducidad",
         "fecha de caducidad", "fecha caducidad", "caduca", "caduca el", "valido hasta", "valida hasta",
         "vigente hasta", "fecha limite", "plazo", "proxima revision", "proxima inspeccion",
+        "echeance", "date d echeance", "date echeance", "date limite", "date d expiration", "date expiration",
+        "expire le", "valable jusqu au", "valide jusqu au", "fin de validite", "date de fin de validite",
+        "prochaine echeance", "prochain controle", "prochaine verification",
+        "fallig", "fallig am", "faellig am", "falligkeit", "falligkeitsdatum", "faelligkeitsdatum", "frist",
+        "ablaufdatum", "lauft ab am", "gultig bis", "gueltig bis", "nachste prufung", "naechste pruefung",
+        "vencimento", "data de vencimento", "data do vencimento", "validade", "data de validade", "valido ate",
+        "valida ate", "expira em", "data de expiracao", "prazo", "data limite", "proxima inspecao",
     ),
-    TITLE: ("title", "titulo", "name", "nombre", "description", "descripcion", "denominacion"),
-    SITE: ("site", "sitio", "centro", "centro de trabajo", "plant", "planta", "emplazamiento"),
-    KIND: ("kind", "type", "tipo", "category", "categoria", "clase"),
-    OWNER: ("owner", "owner email", "owner e mail", "responsible", "responsable", "propietario", "titular del plazo"),
-    HOLDER: ("holder", "holder email", "employee", "employee number", "titular", "empleado", "numero de empleado"),
-    PART_OF: ("part of", "parent", "parent reference", "parte de", "forma parte de", "referencia superior"),
-    RECURRENCE: ("recurrence", "recurrencia"),
-    LEGAL_BASIS: ("legal basis", "base legal", "fundamento legal", "base juridica"),
-    NOTES: ("notes", "note", "remarks", "comments", "notas", "nota", "observaciones", "comentarios"),
+    TITLE: (
+        "title", "titulo", "name", "nombre", "description", "descripcion", "denominacion",
+        "titre", "nom", "intitule", "designation", "libelle", "titel", "bezeichnung", "beschreibung",
+        "nome", "descricao", "designacao",
+    ),
+    SITE: (
+        "site", "sitio", "centro", "centro de trabajo", "plant", "planta", "emplazamiento", "facility",
+        "etablissement", "usine", "standort", "werk", "betriebsstatte", "unidade", "instalacao", "estabelecimento",
+    ),
+    KIND: ("kind", "type", "tipo", "category", "categoria", "clase", "categorie", "art", "typ", "kategorie", "classe"),
+    OWNER: (
+        "owner", "owner email", "owner e mail", "responsible", "responsable", "propietario", "titular del plazo",
+        "verantwortlich", "verantwortliche", "verantwortlicher", "zustandig", "responsavel",
+    ),
+    HOLDER: (
+        "holder", "holder email", "employee", "employee number", "titular", "empleado", "numero de empleado",
+        "titulaire", "employe", "salarie", "matricule", "inhaber", "mitarbeiter", "personalnummer",
+        "mitarbeiternummer", "funcionario", "colaborador", "matricula",
+    ),
+    PART_OF: (
+        "part of", "parent", "parent reference", "parte de", "forma parte de", "referencia superior",
+        "fait partie de", "teil von", "gehort zu", "faz parte de",
+    ),
+    RECURRENCE: ("recurrence", "recurrencia", "wiederholung", "recorrencia"),
+    LEGAL_BASIS: (
+        "legal basis", "base legal", "fundamento legal", "base juridica", "base legale", "fondement juridique",
+        "rechtsgrundlage",
+    ),
+    NOTES: (
+        "notes", "note", "remarks", "comments", "notas", "nota", "observaciones", "comentarios", "remarques",
+        "commentaires", "observations", "bemerkung", "bemerkungen", "anmerkungen", "notizen", "observacoes",
+    ),
 }  # fmt: skip
 FIELDS = tuple(UNDERSTOOD)
 
@@ -181,6 +218,5 @@ def spaced(text: str) -> str:
 
 def plain_header(text: str) -> str:
     """A header without accents, case and punctuation."""
-    letters = unicodedata.normalize("NFKD", text).casefold()
-    kept = (char if char.isalnum() else SPACE for char in letters if not unicodedata.combining(char))
+    kept = (char if char.isalnum() else SPACE for char in without_accents(text))
     return SPACE.join("".join(kept).split())

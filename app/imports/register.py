@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.errors import Refused, quoted
@@ -19,6 +19,7 @@ from app.imports.known import Key, Known, lock_present, read_ids, read_known, re
 from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
 from app.imports.parents import settle_parents
 from app.imports.records import Record, Table
+from app.imports.shapes import as_json, shapes_of
 from app.operations import imports
 from app.operations.imports import AT_ONCE, Parent
 from app.operations.kinds import key_of, known_kinds
@@ -66,6 +67,7 @@ class Reading:
     date_format: str
     warnings: list[str]
     mapping: Mapping[str, list[str]]
+    shapes: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ def read_register(source: bytes, file_name: str, options: Options) -> Found:
     dates = reader_of(options.date_format, cells, options.no_expiry, table.day_zero)
     warnings = table.warnings + ([told] if (told := warning(dates, cells)) else [])
     read_as = (table.format, table.encoding, table.delimiter, table.sheet, dates.format)
-    how = Reading(hashlib.sha256(source).hexdigest(), *read_as, warnings, columns.described())
+    shapes = as_json(shapes_of(table.records, columns, dates))
+    how = Reading(hashlib.sha256(source).hexdigest(), *read_as, warnings, columns.described(), shapes)
     return Found(file_name, how, table, columns, dates)
 
 

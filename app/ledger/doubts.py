@@ -63,10 +63,15 @@ with moved as (
 
 STATEMENTS = {Resolution.delivered: RESOLVE_AS_DELIVERED, Resolution.failed: RESOLVE_AS_FAILED}
 
-# The token stood in the signed address to which the message came back.
+# The token stood in the signed address to which the message came back. Who said that it had arrived was mistaken: what
+# came back waits for a person again, and the trail keeps what was said. What was sent again is decided.
 BOUNCED = f"""
 with moved as (
-  update delivery x set state = {BOUNCE.TO}, last_reply = :reply, reason = null
+  update delivery x
+  set state = {BOUNCE.TO}, last_reply = :reply, reason = null,
+      resolution = nullif(x.resolution, 'delivered'),
+      resolved_by = case when x.resolution <> 'delivered' then x.resolved_by end,
+      resolved_at = case when x.resolution <> 'delivered' then x.resolved_at end
   where x.org_id = :org and x.lease_token = :token and x.state in {BOUNCE.FROM}
   returning x.id, x.claim_id, x.recipient_id, 'bounced' as happened
 ), attempt as (
@@ -74,6 +79,10 @@ with moved as (
   select :org, m.id, :now, 'bounce', :reply, 'bounced' from moved m order by m.id
   returning id
 {TRAIL}"""
+
+REOPEN_BOOKS = """
+update notification_ledger set delivered_at = null
+where org_id = :org and id = any (cast(:claims as bigint[])) and delivered_at is not null"""
 
 
 def resolve(act: Act, delivery_id: int, resolution: Resolution, member_id: int | None) -> list[int]:
@@ -98,6 +107,7 @@ def resolve(act: Act, delivery_id: int, resolution: Resolution, member_id: int |
 def bounce(act: Act, token: uuid.UUID, reply: str, code: str | None) -> list[int]:
     """Mark the message of this token as come back, even after it was delivered. Again changes nothing."""
     moved = act.run(BOUNCED, {"token": token, "reply": reply, "code": code}).all()
+    act.run(REOPEN_BOOKS, {"claims": sorted({row.claim_id for row in moved})})  # It was not delivered after all.
     for subject_id in sorted({row.subject_id for row in moved}):
         changed(act, subject_id=subject_id)
     return [row.id for row in moved]

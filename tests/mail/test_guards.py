@@ -81,6 +81,19 @@ def test_a_restored_database_holds_everything_until_an_officer_lets_it_go(post: 
     assert {"deliveries_held", "delivery_held", "deliveries_released", "delivery_released"} <= types
 
 
+def test_what_is_held_without_a_hold_can_be_let_go(post: Post) -> None:
+    """A downgrade drops the table of holds, and not what they held."""
+    post.do(permit)
+    post.scan()
+    deliver_tick()
+    another_database(post)
+    post.send()
+    with post.watch.acme.watching() as act:
+        act.run("update delivery_hold set released_at = :now where org_id = :org")
+    assert post.do(doubts.release) == 1
+    assert post.send().delivered == 1
+
+
 def test_what_was_done_while_it_was_held_is_not_told(post: Post) -> None:
     entry = post.do(permit)
     post.scan()
@@ -189,6 +202,40 @@ def test_a_message_that_comes_back_is_marked_and_told_to_officers_and_the_fallba
         ("Berta", "in_app", "returned", "delivered"),
     ]
     assert post.messages()[-1]["rcpts"] == ["berta@acme.example"]
+
+
+def test_what_a_person_took_for_arrived_and_comes_back_waits_for_a_person_again(post: Post) -> None:
+    post.server.play({"DOT": ["drop after", "ok"]})
+    address = sent(post)
+    ((doubt,),) = post.rows("x.id")
+    post.do(lambda act: doubts.resolve(act, doubt, "delivered"))
+    bounced(post, address)
+    post.send()
+    assert post.rows("x.state, x.resolution, x.resolved_at", "x.because = 'named'") == [("bounced", None, None)]
+    assert post.watch.rows("select distinct because from delivery order by 1") == [
+        ("fallback",), ("named",), ("returned",),
+    ]  # fmt: skip
+    post.do(lambda act: doubts.resolve(act, doubt, "settled"))
+
+
+def test_the_books_of_what_came_back_are_open_though_nobody_else_is_told(post: Post) -> None:
+    post.do(permit)
+    post.scan()
+    post.send()
+    post.do(lambda act: act.run("update member set role = 'staff' where org_id = :org"))
+    assert post.rows("l.delivered_at is not null") == [(True,)]
+    bounced(post, str(post.messages()[0]["sender"]))
+    post.send()
+    assert post.rows("x.state, l.delivered_at") == [("bounced", None)]
+
+
+def test_what_was_sent_again_and_comes_back_stays_decided(post: Post) -> None:
+    post.server.play({"DOT": ["drop after", "ok"]})
+    address = sent(post)
+    ((doubt,),) = post.rows("x.id")
+    post.do(lambda act: doubts.resolve(act, doubt, "resend"))
+    bounced(post, address)
+    assert post.rows("x.state, x.resolution") == [("bounced", "resend"), ("pending", None)]
 
 
 def test_a_report_of_a_delay_changes_nothing(post: Post) -> None:

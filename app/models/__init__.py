@@ -1,6 +1,7 @@
 """The tables. Importing this package makes all of them known to `Base.metadata`."""
 
 from app.models.base import Base
+from app.models.imports import ImportUpload
 from app.models.ledger import (
     Acknowledgement,
     DatabaseIdentity,
@@ -22,7 +23,8 @@ from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
     "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "DatabaseIdentity", "Delivery",
-    "DeliveryAttempt", "DeliveryHold", "ImportRun", "Kind", "MailMessage", "MailTransport", "Member", "MemberSite",
-    "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject",
-    "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
+    "DeliveryAttempt", "DeliveryHold", "ImportRun", "ImportUpload", "Kind", "MailMessage", "MailTransport", "Member",
+    "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite",
+    "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject",
+    "Watermark",
 ]  # fmt: skip

@@ -65,6 +65,8 @@ CONTRACT = {
     "audit_event": "org_id id",
     "audit_unsealed": "org_id event_id",
     "import_run": "org_id id",
+    "import_upload": "org_id id at member_id file_name file_sha256 content? look header_key mapping import_run_id? "
+    "left_over?",
     "mail_message": "org_id id token message_id recipient_id sent_to subject body sha256 handed_over_at",
     "delivery_hold": "org_id id held_at cause released_at? released_by?",
     "database_identity": "id system_identifier timeline_id noticed_at changed_at?",

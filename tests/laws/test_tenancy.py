@@ -27,7 +27,7 @@ from app.ledger import holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
-from app.models import Base, DeliveryAttempt, ImportRun, MailMessage, Member
+from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, MailMessage, Member
 from app.models.tenancy import walls
 from app.operations import answers, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
@@ -127,6 +127,8 @@ def filled(slug: str) -> Acme:
         factories.rule(act, kinds=["other"], sites=["Madrid"], subjects=[entry.id])
         facts = {"file_name": "a.csv", "file_sha256": "0", "mapping": {}, "counts": {}, "rows": []}
         act.session.add(ImportRun(org_id=act.org, at=act.now, actor=act.actor, **facts))
+        kept = {"file_name": "a.csv", "file_sha256": "0", "content": b"", "look": {}, "header_key": "", "mapping": {}}
+        act.session.add(ImportUpload(org_id=act.org, at=act.now, member_id=ana, **kept))
     with acme.watching() as act:
         scan(act)
         deliver(act)

@@ -10,10 +10,10 @@ from app.config import settings
 from app.extensions import csrf, login
 from app.web import (
     assets,
-    entry,
     errors,
     front,
     headers,
+    import_results,
     inbox,
     messages,
     rules,
@@ -53,6 +53,6 @@ def serve(app: Flask) -> None:
     errors.register(app)
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
-    for module in (assets, front, session, today, entry, rules, inbox, messages, settings_pages):
+    for module in (assets, front, session, today, import_results, rules, inbox, messages, settings_pages):
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -99,6 +99,24 @@ OF: Mapping[str, Mapping[str, str]] = {
     "filing_result": {"granted": "Granted", "refused": "Refused", "withdrawn": "Withdrawn"},
     "basis": {"due": "from the due date", "done": "from the day it was done"},
     "start": {"now": "alerts that are due already are sent", "next": "alerts from the next one on"},
+    "import_outcome": {
+        "new": "New", "changed": "Changed", "unchanged": "Unchanged", "confirm": "To confirm",
+        "no_expiry": "Without a due date", "duplicate": "Repeated in the file", "conflict": "In conflict",
+        "skipped": "Blank", "rejected": "Rejected",
+    },
+    "import_field": {
+        "reference": "Reference", "due_on": "Due date", "title": "Title", "site": "Site", "kind": "Kind",
+        "owner": "Responsible (e-mail or number)", "holder": "Holder (e-mail or number)",
+        "part_of": "Part of (reference)", "recurrence": "Comes again (1y, 6m, 30d)", "legal_basis": "Legal basis",
+        "notes": "Notes", "left_out": "Leave it out",
+    },
+    "date_format": {
+        "auto": "As the whole column proves", "ymd": "Year, month, day", "dmy": "Day, month, year",
+        "mdy": "Month, day, year",
+    },
+    "on_conflict": {
+        "refuse": "None of them is taken", "latest": "The one with the latest due date is taken",
+    },
     "only_if": {"always": "always", "nobody_on_it": "only if nobody acts"},
     "wording": {"expires": "expires (a paper)", "falls_due": "falls due (something to do)"},
     "gap": {

@@ -18,11 +18,13 @@ from app.database import SCHEDULER, transaction
 from app.domain.acts import Answer
 from app.domain.delivery import Fate, Outcome, State
 from app.extensions import db
+from app.imports.choices import Choices, bring
+from app.imports.look import look_at
 from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
-from app.operations import obligations, people, register, rules
+from app.operations import obligations, people, register, rules, uploads
 from app.operations.kinds import change_kind
 from app.operations.members import change_member
 from app.operations.places import change_organisation
@@ -71,6 +73,8 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
     for deed in (scan, deliver):
         with acme.watching(BEFORE) as act:
             deed(act)
+    with acme.acting() as act:
+        bring_some(act, place, worded)
     with acme.watching() as act:
         place.ids["delivery_id"] = spoil_messages(act, worded)
         hold_some(act, worded)
@@ -126,6 +130,26 @@ def add_rules(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
     rule = factories.rule(act, worded("Permits"), ("90d", "30d", "7d"), to, ("in_app", "email"))
     place.ids["rule_id"] = rule.id
     rules.switch(act, factories.rule(act, worded("Off"), kinds=[worded("permit")], sites=["Madrid"]).name, False)
+
+
+def bring_some(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    """An import with a draft that nobody has released and lines that were not accepted; and a file that waits."""
+    titled = worded("Ladder").replace('"', '""')
+    records = (f'IMP-1,5 March 2027,"{titled}",Madrid,7', "IMP-2,sometime,Lift,Madrid,", "IMP-3,soon,Crane,Nowhere,")
+    content = "\n".join(("Reference,Due,Title,Site,Locker", *records)).encode()
+    look = look_at(content)
+
+    def keep(name: str) -> int:
+        kept = (worded(name), content, look.as_json(), look.header_key)
+        return uploads.keep_upload(act, place.ids["member_id"], *kept)
+
+    done = uploads.find_upload(act, keep("last year.csv"))
+    choices = Choices(look.understood())
+    found = bring(act, content, done.file_name, look, choices, dry_run=False)
+    uploads.say(act, done, choices.as_json())
+    uploads.settle_upload(act, done, found.imported.import_run_id, found.left_over.as_json())
+    place.ids["import_run_id"] = int(found.imported.import_run_id or 0)
+    place.ids["upload_id"] = keep("this year.csv")
 
 
 def claim_of(act: Act, reference: str) -> int:

@@ -1,0 +1,59 @@
+"""What of a file was not accepted, with the reasons, as a file again: to be mended and brought once more.
+
+A cell that a spreadsheet would take for a formula gets an apostrophe: whoever wrote the file may be a stranger.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.imports.outcomes import Outcome, Row
+from app.imports.register import Found
+
+LEFT = (Outcome.rejected, Outcome.conflict, Outcome.confirm)  # What waits for a person.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # How a cell begins that a spreadsheet may execute (OWASP).
+MARK = "\ufeff"  # By which spreadsheets know UTF-8.
+REASON, LINE = "Why it was not accepted", "Line of the file"
+
+
+@dataclass(frozen=True)
+class LeftOver:
+    """The records that were not accepted: the line, the reason, and the cells as they stood in the file."""
+
+    header: list[str]
+    rows: list[tuple[int, str, list[str]]]
+
+    def as_json(self) -> list[Any]:
+        return [self.header, *([line, reason, cells] for line, reason, cells in self.rows)]
+
+    @classmethod
+    def of_json(cls, kept: Sequence[Any]) -> LeftOver:
+        return cls(list(kept[0]), [(line, reason, cells) for line, reason, cells in kept[1:]])
+
+
+def left_over_of(found: Found, rows: Iterable[Row]) -> LeftOver:
+    reasons = {row.line: row.reason for row in rows if row.outcome in LEFT}
+    header = list(found.columns.names)
+    kept = [(record.line, reasons[record.line], list(record.cells)) for record in found.table.records
+            if record.line in reasons]  # fmt: skip
+    return LeftOver(header, kept)
+
+
+def as_csv(left: LeftOver) -> bytes:
+    """The file: the columns as they were, then the line and the reason, which an import keeps as they are."""
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(map(harmless, [*left.header, LINE, REASON]))
+    for line, reason, cells in left.rows:
+        # A record of another width stays as it is, with its reason behind it: nothing is shifted.
+        filled = cells + [""] * (len(left.header) - len(cells))
+        writer.writerow(map(harmless, [*filled, str(line), reason]))
+    return (MARK + written.getvalue()).encode()
+
+
+def harmless(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(FORMULA) else cell

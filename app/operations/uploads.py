@@ -1,0 +1,93 @@
+"""Files on their way into the register: kept, looked at again, dropped, and settled once they are applied.
+
+The file is a draft of the person's own; nothing of it is in the register before it is applied.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import undefer
+
+from app.domain.errors import Refused
+from app.domain.folding import clean_text
+from app.models import ImportUpload
+from app.trail.act import Act
+
+KEPT_FOR = dt.timedelta(days=7)  # A file that was not applied by then is let go: it may name people.
+MOST_DRAFTS = 20  # Files of one organisation that wait at a time, so that the database does not fill with them.
+LONGEST_FILE_NAME = 200  # Characters that are kept.
+
+
+def keep_upload(act: Act, member_id: int, file_name: str, content: bytes, look: Mapping[str, Any], key: str) -> int:
+    """Keep the file as a draft; its id. What somebody said of the same header before is said of it, too.
+
+    Raises Refused while too many files wait.
+    """
+    let_old_go(act)
+    waiting = act.run("select count(*) from import_upload where org_id = :org and import_run_id is null").scalar_one()
+    if waiting >= MOST_DRAFTS:
+        raise Refused(f"{MOST_DRAFTS} files wait to be brought in already: finish or drop some of them first.")
+    name = clean_text(file_name, "The name of the file", 10_000)[-LONGEST_FILE_NAME:] or "register"
+    sha256 = hashlib.sha256(content).hexdigest()
+    upload = ImportUpload(
+        org_id=act.org, at=act.now, member_id=member_id, file_name=name, file_sha256=sha256, content=content,
+        look=dict(look), header_key=key, mapping=remembered(act, key) or {},
+    )  # fmt: skip
+    act.session.add(upload)
+    act.session.flush()
+    act.record("import_uploaded", upload_id=upload.id, file={"name": name, "sha256": sha256})
+    return upload.id
+
+
+def let_old_go(act: Act) -> None:
+    old = (ImportUpload.org_id == act.org, ImportUpload.import_run_id.is_(None), ImportUpload.at < act.now - KEPT_FOR)
+    act.session.execute(delete(ImportUpload).where(*old))
+
+
+def remembered(act: Act, key: str) -> dict[str, Any] | None:
+    """What was said of the last file with this header that was applied."""
+    query = select(ImportUpload.mapping).where(ImportUpload.org_id == act.org, ImportUpload.header_key == key)
+    return act.session.scalar(
+        query.where(ImportUpload.import_run_id.is_not(None)).order_by(ImportUpload.id.desc()).limit(1)
+    )
+
+
+def find_upload(act: Act, upload_id: int) -> ImportUpload:
+    """The draft with its file, locked, so that it is applied once. Raises LookupError."""
+    query = select(ImportUpload).where(ImportUpload.org_id == act.org, ImportUpload.id == upload_id)
+    found = act.session.scalars(query.options(undefer(ImportUpload.content)).with_for_update()).one_or_none()
+    if found is None:
+        raise LookupError(upload_id)
+    return found
+
+
+def look_again(act: Act, upload: ImportUpload, look: Mapping[str, Any], key: str) -> None:
+    """Another sheet or header: other columns, of which nothing is said yet."""
+    upload.look, upload.header_key, upload.mapping = dict(look), key, remembered(act, key) or {}
+    act.session.flush()
+
+
+def say(act: Act, upload: ImportUpload, mapping: Mapping[str, Any]) -> None:
+    """Keep what was said of the columns."""
+    upload.mapping = dict(mapping)
+    act.session.flush()
+
+
+def settle_upload(act: Act, upload: ImportUpload, import_run_id: int | None, left_over: list[Any]) -> None:
+    """The file is applied: it goes, and what is left to mend stays."""
+    upload.import_run_id, upload.left_over, upload.content = import_run_id, left_over, None
+    act.session.flush()
+
+
+def drop_upload(act: Act, upload: ImportUpload) -> None:
+    """Let the file go, for good. Raises Refused once it is applied."""
+    if upload.import_run_id is not None:
+        raise Refused("This file was applied already: it is part of the history of the register.")
+    act.record("import_dropped", upload_id=upload.id, file={"name": upload.file_name, "sha256": upload.file_sha256})
+    act.session.delete(upload)
+    act.session.flush()

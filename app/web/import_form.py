@@ -1,0 +1,125 @@
+"""The form about a file that is brought in: what each column is; and the words of the reader for the screen.
+
+The reader speaks to a command line as well; here its options are the fields of the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask import request
+
+from app.domain.errors import Refused
+from app.imports.choices import DATE_FORMATS, LEFT_OUT, ON_CONFLICT, Choices
+from app.imports.headers import FIELDS
+from app.imports.look import LATEST_HEADER, Look
+from app.imports.outcomes import Outcome, Row
+from app.imports.register import Imported
+from app.queries.sight import Sight
+from app.web.entry_fields import Options, in_words
+from app.web.words import word
+
+SHOWN = 50  # Lines of each outcome that a page shows; all of those that need a person are in the file of them.
+NEEDS_A_PERSON = (Outcome.rejected, Outcome.conflict, Outcome.confirm)
+LINES_SHOWN = (*NEEDS_A_PERSON, Outcome.new, Outcome.changed, Outcome.no_expiry, Outcome.duplicate, Outcome.unchanged)
+
+# What the reader calls by an option of the command, by the name that it has on the page.
+ON_THE_PAGE = (
+    (re.compile(r"name it with --map \w+=COLUMN"), "choose it in the list of columns"),
+    (re.compile(r"(choose with )?--map \w+=COLUMN"), "choose one in the list of columns"),
+    (re.compile(r"say (it|which it is) with --date-format \w+ or \w+"), "choose it under “How dates are written”"),
+    (re.compile(r"--date-format"), "“How dates are written”"),
+    (re.compile(r"choose with --sheet one of"), "choose the sheet, one of"),
+    (re.compile(r"correct --header-row"), "correct the row of the header"),
+    (re.compile(r"--site: "), "Site of records that name none: "),
+    (re.compile(r"--map "), "The columns: "),
+    (re.compile(r"--([a-z]+)(?:-([a-z]+))?"), r"“\1 \2”"),
+)
+CODE = re.compile(r"(?<![\w@.'])(due_on|part_of|legal_basis)(?![\w@'])")
+
+
+def said(text: str) -> str:
+    """The words of the reader as they stand on the page: dates in words, no options, no names of code."""
+    for option, field in ON_THE_PAGE:
+        text = option.sub(field, text)
+    return in_words(CODE.sub(lambda found: word(found[1], "import_field").lower(), text))
+
+
+def field_options() -> Options:
+    return [(name, word(name, "import_field")) for name in (*FIELDS, LEFT_OUT)]
+
+
+def date_options() -> Options:
+    return [(name, word(name, "date_format")) for name in DATE_FORMATS]
+
+
+def conflict_options() -> Options:
+    return [(name, word(name, "on_conflict")) for name in ON_CONFLICT]
+
+
+def first_choices(look: Look, mapping: Mapping[str, Any]) -> Choices:
+    """What was said of the file, or of its header before; else what is understood of the header."""
+    return Choices.of_json(mapping) if mapping else Choices(look.understood())
+
+
+def typed_choices(look: Look, sight: Sight) -> Choices:
+    """What the form says. What nobody offers is left out; what is chosen is checked again by the reader."""
+    known = {name for name, _ in field_options()}
+    fields = {place: request.form.get(f"column-{place}", "") for place in range(len(look.columns))}
+    sites = {site.name for site in sight.in_use}
+    site = request.form.get("site", "")
+    return Choices(
+        {place: name for place, name in fields.items() if name in known},
+        request.form.get("date_format") or DATE_FORMATS[0],
+        request.form.get("on_conflict") or ON_CONFLICT[0],
+        site if site in sites else "",
+        request.form.get("no_expiry", "").replace("\0", "")[:500],
+    )
+
+
+def check_complete(choices: Choices) -> None:
+    """Raise Refused while a field that each record needs has no column."""
+    missing = [word(name, "import_field").lower() for name in choices.missing()]
+    if missing:
+        raise Refused(f"Choose which column is the {' and which is the '.join(missing)}.")
+
+
+def typed_header_row() -> int | None:
+    """The row of the header that was typed; an empty field lets it be looked for. Raises Refused."""
+    text = request.form.get("header_row", "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 3):
+        raise Refused(f"Write the row of the header as a number, 0 to {LATEST_HEADER}; 0 means that there is none.")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The records with one outcome: how many, and the first of them."""
+
+    outcome: str
+    count: int
+    rows: Sequence[Row]
+
+    @property
+    def needs_a_person(self) -> bool:
+        return self.outcome in set(NEEDS_A_PERSON)
+
+
+def groups_of(imported: Imported) -> list[Group]:
+    """What became of the records, by outcome; those that need a person come first."""
+    found = []
+    for outcome in (*LINES_SHOWN, Outcome.skipped):
+        rows = [row for row in imported.rows if row.outcome == outcome]
+        if rows:
+            found.append(Group(outcome.value, len(rows), rows[:SHOWN] if outcome in LINES_SHOWN else ()))
+    return found
+
+
+def accepted(counts: Mapping[str, int]) -> int:
+    """How many records change the register."""
+    return sum(counts.get(outcome.value, 0) for outcome in (Outcome.new, Outcome.changed))

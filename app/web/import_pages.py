@@ -1,0 +1,187 @@
+"""Bring a register: a file is uploaded, a person says what its columns are, sees what would become of it, applies it.
+
+The file waits in the database meanwhile. An import reaches all sites, so whoever is limited to some cannot bring one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import abort, request, url_for
+from flask.typing import ResponseReturnValue
+
+from app.domain.errors import Refused
+from app.imports.choices import Choices, Outcome, bring
+from app.imports.limits import MOST_BYTES_OF_A_BROWSER
+from app.imports.look import Look, look_at
+from app.operations import uploads
+from app.queries.imports import read_run_of_file, read_runs, read_waiting
+from app.web.access import MANAGERS, Visit, for_roles
+from app.web.entry import pages
+from app.web.hypermedia import go_to, page_or_fragment
+from app.web.import_form import (
+    accepted,
+    check_complete,
+    conflict_options,
+    date_options,
+    field_options,
+    first_choices,
+    groups_of,
+    said,
+    typed_choices,
+    typed_header_row,
+)
+from app.web.listing import asked_after, next_page, sight_of
+from app.web.typed_form import Form, was_done
+
+__all__ = ["pages"]
+
+LIMITED = (
+    "You see some sites only, and an import reaches all of them: ask somebody who sees them all to bring the file."
+)
+
+
+@pages.get("/o/<slug>/register/import")
+@for_roles(*MANAGERS)
+def bring_in(visit: Visit) -> ResponseReturnValue:
+    """The form of the upload, the files that wait, and the imports there were."""
+    return upload_page(visit, Form({}))
+
+
+@pages.post("/o/<slug>/register/import")
+@for_roles(*MANAGERS)
+def uploaded(visit: Visit) -> ResponseReturnValue:
+    """Keep the file as a draft and go on to its columns."""
+    form, made = Form({}), list[int]()
+    if was_done(visit.act, form, lambda: made.append(keep(visit)), refuse):
+        return go_to(url_for("register.columns", slug=visit.place.slug, upload_id=made[0]))
+    return upload_page(visit, form)
+
+
+def keep(visit: Visit) -> int:
+    """Keep the file of the request; its id. Raises Refused for one that is missing, too large or unreadable."""
+    if sight_of(visit).is_limited:
+        raise Refused(LIMITED)
+    file = request.files.get("file")
+    content = file.stream.read(MOST_BYTES_OF_A_BROWSER + 1) if file else b""
+    if file is None or not file.filename:
+        raise Refused("Choose a file.")
+    if len(content) > MOST_BYTES_OF_A_BROWSER:
+        raise Refused(f"The file has more than {MOST_BYTES_OF_A_BROWSER:,} bytes, and that is the most: split it.")
+    look = look_at(content)
+    member = visit.person.member_id
+    return uploads.keep_upload(visit.act, member, file.filename, content, look.as_json(), look.header_key)
+
+
+def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
+    session, org, limited = visit.act.session, visit.act.org, sight_of(visit).is_limited
+    runs = read_runs(session, org, asked_after())
+    view: dict[str, Any] = {"form": form, "most": MOST_BYTES_OF_A_BROWSER // 1_000_000, "runs": runs}
+    view |= {"more": next_page(runs), "waiting": read_waiting(session, org), "limited": LIMITED if limited else None}
+    pair = ("register/import.html", "register/fragments/_upload.html")
+    return page_or_fragment(*pair, form.status, visit=visit, accepted=accepted, **view)
+
+
+@dataclass
+class Draft:
+    """A file that waits, and what was said of it."""
+
+    upload: Any
+    look: Look
+    choices: Choices
+
+    @classmethod
+    def of(cls, visit: Visit, upload_id: int) -> Draft:
+        """The file of this id; 404 for none, and for whoever does not see all sites."""
+        if sight_of(visit).is_limited:
+            abort(404)
+        try:
+            upload = uploads.find_upload(visit.act, upload_id)
+        except LookupError:
+            abort(404)
+        look = Look.of_json(upload.look)
+        return cls(upload, look, first_choices(look, upload.mapping))
+
+    def bring(self, visit: Visit, *, dry_run: bool) -> Outcome:
+        """Raises Refused for what is refused whole."""
+        check_complete(self.choices)
+        content, name = self.upload.content, self.upload.file_name
+        return bring(visit.act, content, name, self.look, self.choices, dry_run=dry_run)
+
+
+def refuse(form: Form, refused: Refused) -> None:
+    form.refusal = said(str(refused))
+
+
+@pages.get("/o/<slug>/register/import/<int:upload_id>")
+@for_roles(*MANAGERS)
+def columns(visit: Visit, upload_id: int) -> ResponseReturnValue:
+    """The columns of the file, each with what it is taken for."""
+    draft = Draft.of(visit, upload_id)
+    return result_of(visit, draft) or columns_page(visit, draft, Form({}))
+
+
+def result_of(visit: Visit, draft: Draft) -> ResponseReturnValue | None:
+    """The way to the result, once the file is applied."""
+    run_id = draft.upload.import_run_id
+    return run_id and go_to(url_for("register.import_result", slug=visit.place.slug, import_run_id=run_id))
+
+
+def columns_page(visit: Visit, draft: Draft, form: Form, found: Outcome | None = None) -> ResponseReturnValue:
+    earlier = read_run_of_file(visit.act.session, visit.act.org, draft.upload.file_sha256)
+    view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier}
+    view |= {"fields": field_options(), "formats": date_options(), "on_conflict": conflict_options()}
+    view |= {"sites": [(site.name, site.name) for site in sight_of(visit).in_use], "said": said}
+    view["sheets"] = [(name, name) for name in draft.look.sheets]
+    if found is not None:
+        view |= {"groups": groups_of(found.imported), "accepted": accepted(found.imported.counts)}
+    pair = ("register/import_columns.html", "register/fragments/_found.html")
+    return page_or_fragment(*pair, form.status, visit=visit, **view)
+
+
+@pages.post("/o/<slug>/register/import/<int:upload_id>")
+@for_roles(*MANAGERS)
+def checked(visit: Visit, upload_id: int) -> ResponseReturnValue:
+    """Keep what was said of the columns, and show what would become of each record."""
+    draft = Draft.of(visit, upload_id)
+    return result_of(visit, draft) or judged(visit, draft, lambda: draft.bring(visit, dry_run=True))
+
+
+def judged(visit: Visit, draft: Draft, deed: Callable[[], Outcome]) -> ResponseReturnValue:
+    draft.choices = typed_choices(draft.look, sight_of(visit))
+    uploads.say(visit.act, draft.upload, draft.choices.as_json())
+    form, found = Form({}), list[Outcome]()
+    was_done(visit.act, form, lambda: found.append(deed()), refuse)
+    return result_of(visit, draft) or columns_page(visit, draft, form, found[0] if found else None)
+
+
+@pages.post("/o/<slug>/register/import/<int:upload_id>/table")
+@for_roles(*MANAGERS)
+def looked_again(visit: Visit, upload_id: int) -> ResponseReturnValue:
+    """Look at another sheet, or for the header in another row."""
+    draft, form = Draft.of(visit, upload_id), Form({})
+    if result_of(visit, draft):
+        abort(404)
+    if was_done(visit.act, form, lambda: look_elsewhere(visit, draft), refuse):
+        return go_to(url_for("register.columns", slug=visit.place.slug, upload_id=upload_id))
+    return columns_page(visit, draft, form)
+
+
+def look_elsewhere(visit: Visit, draft: Draft) -> None:
+    sheet = request.form.get("sheet", "") or None
+    header_row = typed_header_row()
+    if sheet != draft.look.sheet and header_row == draft.look.header_row:
+        header_row = None  # Another sheet has its header elsewhere, unless a person has said so.
+    look = look_at(draft.upload.content, sheet, header_row)
+    uploads.look_again(visit.act, draft.upload, look.as_json(), look.header_key)
+
+
+@pages.post("/o/<slug>/register/import/<int:upload_id>/drop")
+@for_roles(*MANAGERS)
+def dropped(visit: Visit, upload_id: int) -> ResponseReturnValue:
+    """Let the file go."""
+    draft, form = Draft.of(visit, upload_id), Form({})
+    was_done(visit.act, form, lambda: uploads.drop_upload(visit.act, draft.upload), refuse)
+    return go_to(url_for("register.bring_in", slug=visit.place.slug))

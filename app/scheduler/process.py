@@ -78,7 +78,8 @@ def run(app: Flask) -> int:
 
 def open_senders(heartbeat: Heartbeat) -> list[Sender]:
     """One sender for each line to the mail server; none where there is no mail server."""
-    channels = [open_channel(settings()) for _ in range(settings().smtp_connections)]
+    lines = max(1, settings().smtp_connections)  # A half is no reason to send nothing, and to say nothing about it.
+    channels = [open_channel(settings()) for _ in range(lines)]
     return [Sender(settings(), channel, heartbeat.id) for channel in channels if channel is not None]
 
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import structlog
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app import clock, failpoints
 from app.channels.channel import Channel
@@ -49,8 +50,10 @@ COUNTED[Outcome.retry] = "retried"
 # The mail server has spoken about the message, so that the line is good.
 ANSWERED = frozenset({Outcome.delivered, Outcome.retry, Outcome.failed})
 
+# Whatever a database says that is away, is read only after a failover, or has no connection left.
+UNWRITTEN: tuple[type[Exception], ...] = (*LOST, DBAPIError, PoolTimeout)
 # What leaves it open whether the commit was made, or made durable.
-UNRECORDED: tuple[type[Exception], ...] = (*LOST, DBAPIError, NotDurable, failpoints.Failed)
+UNRECORDED: tuple[type[Exception], ...] = (*UNWRITTEN, NotDurable, failpoints.Failed)
 
 
 class Unrecorded(Exception):
@@ -200,7 +203,7 @@ class Sender:
         for wait in (*SETTLE_AGAIN_AFTER, None):
             try:
                 count = self.within(lease.org, write)
-            except LOST:
+            except UNWRITTEN:
                 if wait is None or self.stop.wait(wait):
                     break
             else:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from psycopg import InternalError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.channels.message import Composed, silent
+from app.cli import main
 from app.domain.delivery import Outcome, Reply
 from app.ledger.align import Delivered
+from app.ledger.hand_over import settle
 from app.ledger.scan import scan
 from app.operations import people
+from app.scheduler import process
+from app.scheduler import sender as sender_module
+from app.scheduler.heartbeat import Heartbeat
 from app.scheduler.mail_tick import BROKEN_AT_MOST, FRUITLESS_AT_MOST, mail_tick
 from app.scheduler.sender import Sender
 from tests import factories
@@ -190,3 +200,45 @@ def test_a_hand_over_that_is_never_recorded_does_not_keep_the_tick_for_ever(post
     line = NeverMarked()
     mail_tick(post.sender(line))
     assert len(line.marked) == FRUITLESS_AT_MOST
+
+
+def test_a_delivery_by_hand_that_cannot_reach_the_mail_server_says_so_and_fails(post: Post) -> None:
+    post.do(permit)
+    post.scan()
+    ended = post.app.test_cli_runner().invoke(main, ["deliver", "--json"])
+    said = json.loads(ended.stdout)
+    assert ended.exit_code == 1
+    assert (said["delivered"], said["pending"]) == (0, 1)
+    assert "could not connect" in said["errors"][0]["message"]
+    assert "all organisations: no e-mail leaves" in post.app.test_cli_runner().invoke(main, ["deliver"]).stdout
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        DBAPIError("update", {}, InternalError("cannot execute UPDATE in a read-only transaction")),
+        PoolTimeout("no connection left"),
+    ],
+    ids=["read only", "no connection"],
+)
+def test_an_answer_is_written_again_whatever_the_database_said_first(
+    post: Post, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    """As after a failover, when the old primary is a standby for a moment: an answer that is lost is a doubt."""
+    post.do(permit)
+    post.scan()
+    faults = [fault]
+
+    def settled(*given: Any, **named: Any) -> int:
+        if faults:
+            raise faults.pop()
+        return settle(*given, **named)
+
+    monkeypatch.setattr(sender_module, "settle", settled)
+    mail_tick(post.sender())
+    assert post.states() == ["delivered"]
+
+
+def test_less_than_one_line_to_the_mail_server_is_one(post: Post) -> None:
+    post.app.extensions["onus_settings"] = replace(post.settings, smtp_connections=0)
+    assert len(process.open_senders(Heartbeat())) == 1

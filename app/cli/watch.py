@@ -19,6 +19,7 @@ from app.config import settings
 from app.database import LOST, SCHEDULER, transaction
 from app.ledger.align import PENDING, Delivered
 from app.preflight import refuse_unsound
+from app.queries.guards import problems_of_mail, read_mail
 from app.scheduler.heartbeat import Heartbeat, beat_every
 from app.scheduler.mail_tick import Errors, mail_tick
 from app.scheduler.rounds import organisations
@@ -56,19 +57,23 @@ def scan_command(dry_run: bool, org: str | None, as_json: bool) -> None:
 @json_option
 @with_appcontext
 def deliver_command(org: str | None, as_json: bool) -> None:
-    """Deliver what is due, until nothing is. What is still pending waits for its hour, or for its channel."""
+    """Deliver what is due, until nothing is. What is still pending waits for its hour, or for its channel.
+
+    Exit 1 if an organisation failed, or if the mail server cannot be used.
+    """
     only = chosen(org)
     done, errors = deliver_tick(only, actor=OPERATOR)
     channel = open_channel(settings())
     if channel is not None:
         sent, faults = deliver_mail(channel, only)
+        faults = faults + stopped()
         # What was pending before the mail went is not any more.
         done, errors = replace(done, pending=0) + sent, errors + faults
         done = replace(done, pending=count_pending(only))
     said = {"put off": done.retried} | {name.replace("_", " "): count for name, count in vars(done).items()}
     del said["retried"]
     lines = [", ".join(f"{count} {name}" for name, count in said.items())]
-    lines += [f"{error['org']}: {error['message']}" for error in errors]
+    lines += [f"{error['org'] or 'all organisations'}: {error['message']}" for error in errors]
     report(as_json, vars(done) | {"errors": errors}, lines)
     sys.exit(1 if errors else 0)
 
@@ -88,6 +93,13 @@ def deliver_mail(channel: Channel, only: int | None) -> tuple[Delivered, Errors]
         over.set()
         beating.join()
         heartbeat.beat(stopped=True)
+
+
+def stopped() -> Errors:
+    """What keeps all e-mail here, after it was tried: this command has not done what it should."""
+    with transaction(None, SCHEDULER) as session:
+        problems = list(problems_of_mail(read_mail(session, settings())))
+    return [{"org": None, "site": None, "message": problem} for problem in problems]
 
 
 def beat_until(app: Flask, heartbeat: Heartbeat, over: threading.Event) -> None:

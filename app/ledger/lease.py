@@ -95,9 +95,9 @@ def due_people(act: Act, but_not: Iterable[int] = ()) -> list[int]:
 
 def lease_for(act: Act, member_id: int, holder: uuid.UUID, lease_time: dt.timedelta, domain: str) -> Leased | None:
     """Lease what is due for this person; None if another worker is at it. `domain` is that of the Message-ID."""
+    judge_alone(act)  # First, so that nobody who changes this person waits for the end of a scan.
     if act.run(LOCK_PERSON, {"member": member_id}).one_or_none() is None:
         return None
-    judge_alone(act)
     days = read_site_days(act)
     cancelled = align_subjects(act, days, act.run(DUE_SUBJECTS, {"member": member_id}).scalars())
     token = uuid.uuid4()

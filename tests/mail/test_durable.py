@@ -235,6 +235,20 @@ def test_p3_a_judge_and_a_hand_over_do_not_pass_each_other(
     assert line.marked == [True]
 
 
+def test_who_is_to_be_mailed_can_be_changed_while_a_scan_is_at_work(
+    real_app: Flask, office: Acme, database: Database
+) -> None:
+    with database.judging(office):
+        worker = sender(real_app, Scripted())
+        thread = threading.Thread(target=lambda: in_context(real_app, lambda: worker.send_next(office.org)))
+        thread.start()
+        until(lambda: database.waiting("advisory") == 1, "the wait")
+        database.rows("set lock_timeout = '2s'")
+        database.rows("update member set name = 'Anna' where name = 'Ana'")
+    thread.join()
+    assert worker.channel.marked == [True]  # type: ignore[attr-defined]
+
+
 def in_context(app: Flask, deed: Callable[[], object]) -> object:
     with app.app_context():
         return deed()

@@ -17,7 +17,7 @@ from flask import Flask
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from app import create_app
+from app import create_app, embedded
 from app.config import Settings
 from app.embedded import EmbeddedPostgres
 from app.extensions import db
@@ -41,12 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     config.server = EmbeddedPostgres(HOME)  # type: ignore[attr-defined]
-    os.environ[DSN] = config.server.acquire_dsn()  # type: ignore[attr-defined]
+    # Nobody needs these databases after a power cut, and a busy disk would take most of the time.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(embedded.SETTINGS, "fsync", "off")
+        os.environ[DSN] = config.server.acquire_dsn()  # type: ignore[attr-defined]
     os.environ[RUN] = str(os.getpid())
     with psycopg.connect(os.environ[DSN], autocommit=True) as connection:
-        # Nobody needs these databases after a power cut, and a busy disk would take most of the time.
-        connection.execute("alter system set fsync = off")
-        connection.execute("select pg_reload_conf()")
         drop_databases(connection, lambda run: not Path(f"/proc/{run}").exists())
         connection.execute(sql.SQL("create database {}").format(sql.Identifier(named("template"))))
     with create_app(settings_of("template")).app_context():

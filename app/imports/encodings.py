@@ -68,11 +68,11 @@ def marked(source: bytes) -> Encoding | None:
 
 
 def utf_16_without_mark(source: bytes) -> Encoding | None:
-    """UTF-16 if every fourth character or more has its NUL, always on the same side."""
+    """UTF-16 if every fourth character or more has its NUL, nearly always on the same side."""
     sides = [source[side:SAMPLE:2].count(0) for side in (0, 1)]
     half = len(source[:SAMPLE]) // 2
     for codec, full, bare in (("utf-16-be", 0, 1), ("utf-16-le", 1, 0)):
-        if len(source) % 2 == 0 and sides[full] * 4 >= half > 0 == sides[bare]:
+        if len(source) % 2 == 0 and sides[full] * 4 >= half > 0 and sides[bare] * 10 < sides[full]:
             return Encoding(codec, NAMES[codec])
     return None
 

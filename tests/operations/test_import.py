@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
+import io
 import json
 from typing import Any
 
 import pytest
+import xlsxwriter
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from app.cli.imports import json_of
+from app.cli.imports import json_of, lines, shown
 from app.domain.errors import Refused
+from app.imports import register as register_of_imports
 from app.imports.outcomes import Row
 from app.imports.register import Imported, Options, import_register, read_register
 from app.models import AuditEvent, ImportRun, Kind, Member, NotificationLedger, Obligation, ScanQueue, Subject
@@ -35,11 +41,31 @@ H33 = (
     "D-3,Permit three,2027-06-30,ok\r\n"
     ' d-2 ,Permit two,2027-04-30,"line one\r\nline two; with, comma"\r\n'
 )
+PIECES = [
+    b"A",
+    b"B-1",
+    b",",
+    b'"',
+    b"\n",
+    b"2027-03-31",
+    b"46477",
+    b"n/a",
+    b"\xf1",
+    b"\x1b[31m",
+    b"\x00",
+    b"\xe2\x80\xa8",
+    b" ",
+    b";",
+]
 
 
 def bring(act: Act, text: str, **options: Any) -> Imported:
-    given = Options(**options)
-    return import_register(act, read_register(text.encode(), "register.csv", given), given)
+    return bring_bytes(act, text.encode(), **options)
+
+
+def bring_bytes(act: Act, source: bytes, **options: Any) -> Imported:
+    asked = Options(**options)
+    return import_register(act, read_register(source, "register.csv", asked), asked)
 
 
 def counts(imported: Imported) -> dict[str, int]:
@@ -95,6 +121,87 @@ def test_h30_a_references_and_text_stay_as_they_are(act: Act) -> None:
     }
     assert [one.extra["fee"] for one in found.values()] == ["€ 1.250", "€ 90", "€ 0"]
     assert [due_dates(act, reference) for reference in found] == [["2027-03-31"], ["2027-06-30"], ["2027-09-30"]]
+
+
+def test_h30_b_the_same_register_in_a_code_page_is_the_same(act: Act) -> None:
+    text = (
+        "reference;name;subject;due_on;fee\r\n"
+        "00042-7;Inspección caldera Ñuñoa;inspection;2027-03-31;€ 1.250\r\n"
+        "0012345678;Licencia de vertido – nave 3;licence;2027-06-30;€ 90\r\n"
+        "7E10;Formación PRL “básica”;training;2027-09-30;€ 0\r\n"
+    )
+    first, second = (bring_bytes(act, text.encode(codec)) for codec in ("cp1252", "utf-8-sig"))
+    assert (counts(first), counts(second)) == ({"new": 3}, {"unchanged": 3})
+    assert (first.reading.encoding, first.reading.delimiter) == ("Windows-1252", "semicolon")
+    assert "assumed" in first.reading.warnings[0]
+    assert [(row.reference, row.title) for row in first.rows] == [(row.reference, row.title) for row in second.rows]
+    assert [one.extra["fee"] for one in entries(act).values()] == ["€ 1.250", "€ 90", "€ 0"]
+
+
+def test_h32_a_workbook_is_imported_with_the_rows_of_its_sheet(act: Act) -> None:
+    book = io.BytesIO()
+    with xlsxwriter.Workbook(book, {"in_memory": True, "date_1904": True}) as made:
+        page = made.add_worksheet("Register")
+        day = made.add_format({"num_format": "dd/mm/yyyy"})
+        page.merge_range("A1:C1", "Registro de permisos 2027")
+        page.write_row("A3", ["reference", "name", "due_on"])
+        for row, (reference, cell) in enumerate([("00042-7", 45015), ("0007", 45106)], 3):
+            page.write_row(row, 0, [reference, "Boiler"])
+            page.write_number(row, 2, cell, day)
+        page.write_row("A6", ["N", "bare number", 45015])
+        page.write_row("A7", ["F", "fault"])
+        page.write_formula("C7", "=NA()", day, "#N/A")
+        page.write_row("A9", ["M", "missing"])
+    imported = bring_bytes(act, book.getvalue(), date_format="mdy")
+    assert by_line(imported) == {4: "new", 5: "new", 6: "confirm", 7: "rejected", 8: "skipped", 9: "rejected"}
+    assert [str(row.due_on) for row in imported.rows[:3]] == ["2027-03-31", "2027-06-30", "2027-03-31"]
+    assert [row.reason for row in imported.rows[3:]] == ["the due_on is #N/A, not a value", "blank", "due date missing"]
+    assert (imported.reading.format, imported.reading.sheet) == ("XLSX", "Register")
+    assert imported.reading.shapes[0] == {"shape": "date cell", "count": 2, "example": "2027-03-31", "line": 4}
+    assert set(entries(act)) == {"00042-7", "0007"}
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(source=st.binary(max_size=120) | st.lists(st.sampled_from(PIECES)).map(b"".join))
+def test_any_bytes_are_outcomes_or_a_refusal_and_a_dry_run_writes_nothing(act: Act, source: bytes) -> None:
+    before = rows_in(act)
+    with contextlib.suppress(Refused):
+        imported = bring_bytes(act, b"reference,due_on,site,notes\n" + source, dry_run=True)
+        assert sum(imported.counts.values()) == len(imported.rows)
+        assert json.loads("".join(json_of(imported)))["rows"] is not None
+        assert all(line.isprintable() for line in map(shown, lines(imported)))
+    assert rows_in(act) == before
+
+
+def test_a_refusal_leaves_no_half_of_an_import(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = rows_in(act)
+    monkeypatch.setattr(imports, "AT_ONCE", 2)
+    monkeypatch.setattr(imports, "open_obligations", lambda *_: refuse_late())
+    with pytest.raises(Refused), act.session.begin_nested():
+        bring(act, "reference,due_on\n" + "".join(f"P-{number},2027-03-31\n" for number in range(7)))
+    assert rows_in(act) == before
+
+
+def refuse_late() -> None:
+    raise Refused("late")
+
+
+def test_what_is_done_in_pieces_is_the_same(act: Act, since: Since, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "AT_ONCE", 2)
+    monkeypatch.setattr(register_of_imports, "AT_ONCE", 2)
+    text = "reference,due_on,title\n" + "".join(f"P-{number},2027-03-{number + 1:02},A\n" for number in range(7))
+    assert counts(bring(act, text)) == {"new": 7}
+    types = [event.type for event in since.read()[0]]
+    assert types == ["register_imported", *["subject_created"] * 7, *["obligation_opened"] * 7]
+    assert counts(bring(act, text)) == {"unchanged": 7}
+    later = bring(act, text.replace("2027-03", "2027-04").replace(",A", ",B"))
+    assert counts(later) == {"changed": 7}
+    types = [event.type for event in since.read()[0]]
+    assert types == [*["register_imported"] * 2, *["subject_changed"] * 7, *["date_moved"] * 7]
+    run = act.session.scalars(select(ImportRun).order_by(ImportRun.id.desc())).first()
+    assert run is not None
+    assert [row["line"] for row in run.rows] == [2, 3, 4, 5, 6, 7, 8]
+    assert {due_dates(act, f"P-{number}")[0][:7] for number in range(7)} == {"2027-04"}
 
 
 def test_h31_a_and_b_dates_of_a_whole_file(act: Act) -> None:
@@ -269,7 +376,27 @@ def test_rejected_records_take_no_part_in_duplicates_and_conflicts(act: Act) -> 
     assert by_line(bring(act, text)) == {2: "rejected", 3: "new", 4: "rejected"}
 
 
-@pytest.mark.parametrize("reference", ["", " - ", "N/A", "not assigned yet", "TBD", "tbd.", "—", "pendiente", "???"])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "",
+        " - ",
+        "N/A",
+        "not assigned yet",
+        "TBD",
+        "tbd.",
+        "—",
+        "pendiente",
+        "???",
+        "S/N",
+        "Sin número",
+        "En trámite",
+        "non attribué",
+        "noch nicht vergeben",
+        "Não atribuído",
+        "to follow",
+    ],
+)
 def test_a_placeholder_is_no_reference(act: Act, reference: str) -> None:
     row = only(bring(act, f"reference,due_on,x\n{reference},2027-03-31,y\n"))
     assert (row.outcome, "reference" in row.reason) == ("rejected", True)

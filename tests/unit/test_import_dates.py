@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from app.domain.errors import Refused
 from app.imports.dates import Due, reader_of, warning
+from app.imports.headers import columns_of
+from app.imports.records import Record
+from app.imports.shapes import shape_of, shapes_of
 
 LAST_OF_MARCH = dt.date(2027, 3, 31)
 
@@ -82,6 +85,14 @@ def test_a_column_that_contradicts_itself_stops_and_asks() -> None:
         ("27.31.3", "%y.%d.%m"),
         ("31/03/2027 23:59", "%d/%m/%Y"),
         ("2027\N{NO-BREAK SPACE}03 31", "auto"),
+        ("31 mars 2027", "auto"),
+        ("31. März 2027", "auto"),
+        ("31 Maerz 2027", "auto"),
+        ("31 de março de 2027", "auto"),
+        ("31 de marzo del 2027", "auto"),
+        ("March 31st, 2027", "auto"),
+        ("31-mrz-2027", "dmy"),
+        ("31/MAR/2027", "mdy"),
     ],
 )
 def test_a_date_is_read(cell: str, format: str) -> None:
@@ -127,6 +138,23 @@ def test_a_cell_that_is_no_date_is_refused_with_its_reason(cell: str, format: st
         read(cell, format)
 
 
+MONTHS = {
+    "en": "January February March April May June July August September October November December",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+}
+
+
+@pytest.mark.parametrize("language", MONTHS)
+def test_months_are_understood_by_their_names(language: str) -> None:
+    for month, name in enumerate(MONTHS[language].split(), 1):
+        for written in (f"1 {name} 2027", f"01-{name[:3]}-2027", f"1er {name.upper()} 2027"):
+            if name[:3] not in ("jui", "fév", "aoû") or name in written:
+                assert read(written).on == dt.date(2027, month, 1), written
+
+
 @pytest.mark.parametrize("format", ["auto", "ymd", "dmy", "mdy", "%d/%m/%Y"])
 @pytest.mark.parametrize("cell", ["46477", "46477.5", "46477,999988"])
 def test_a_bare_number_is_proposed_and_never_taken(cell: str, format: str) -> None:
@@ -136,7 +164,25 @@ def test_a_bare_number_is_proposed_and_never_taken(cell: str, format: str) -> No
 
 
 @pytest.mark.parametrize(
-    "cell", ["N/A", "n/a.", " Permanent ", "NONE", "unbegrenzt", "Indefinido", "no  caduca", "Ilimitado"]
+    "cell",
+    [
+        "N/A",
+        "n/a.",
+        " Permanent ",
+        "NONE",
+        "unbegrenzt",
+        "Indefinido",
+        "no  caduca",
+        "Ilimitado",
+        "illimité",
+        "ILLIMITE",
+        "Sans objet",
+        "unbefristet",
+        "Entfällt",
+        "não se aplica",
+        "Indeterminado",
+        "sans échéance",
+    ],
 )
 def test_words_say_that_there_is_no_due_date(cell: str) -> None:
     assert read(cell).on is None
@@ -163,6 +209,43 @@ def test_two_digit_years_of_a_pattern_are_of_this_century() -> None:
 def test_a_format_that_fixes_no_date_is_refused(format: str) -> None:
     with pytest.raises(Refused, match="date format"):
         reader_of(format, [])
+
+
+def test_a_bare_number_of_the_other_date_system_is_proposed_by_it() -> None:
+    reader = reader_of("auto", [], zero=dt.date(1904, 1, 1))
+    assert (reader.read("45015").on, reader.read("45015").must_confirm) == (LAST_OF_MARCH, True)
+
+
+@pytest.mark.parametrize("format", ["auto", "dmy", "mdy", "%d.%m.%Y"])
+def test_a_date_cell_is_a_date_in_any_format(format: str) -> None:
+    reader = reader_of(format, [])
+    assert reader.of_date_cell("2027-03-31 23:59:59.999000") == Due(LAST_OF_MARCH)
+    with pytest.raises(Refused, match="year 1900"):
+        reader.of_date_cell("1900-01-30")
+
+
+CELLS = ["31/01/2027", "1/2/2027", "6/30/2027", "2027-01-31 10:00", "31.01.2027", "20270131", "46477", "31/01/27", "x",
+         "", "n/a", "31 mars 2027", "March 31, 2027", "2027-03-31T10:00Z", "2027-03-31"]  # fmt: skip
+
+
+def test_each_shape_of_a_column_is_counted_with_an_example() -> None:
+    records = [Record(line, ("A", cell), dated=(1,) if line == 16 else ()) for line, cell in enumerate(CELLS, 2)]
+    columns = columns_of(["reference", "due_on"], 2, ())
+    shapes = shapes_of([*records, Record(17, ())], columns, reader_of("dmy", []))
+    assert vars(shapes[0]) == {"shape": "dd/mm/yyyy", "count": 2, "example": "31/01/2027", "line": 2}
+    assert {(shape.shape, shape.line) for shape in shapes[1:]} == {
+        ("mm/dd/yyyy", 4), ("yyyy-mm-dd hh:mm", 5), ("dd.mm.yyyy", 6), ("yyyymmdd", 7), ("number", 8),
+        ("two-digit year", 9), ("other", 10), ("empty", 11), ("no expiry", 12), ("dd month yyyy", 13),
+        ("month dd yyyy", 14), ("instant", 15), ("date cell", 16),
+    }  # fmt: skip
+    assert sum(shape.count for shape in shapes) == len(CELLS)
+    pattern = shapes_of([Record(2, ("A", "31-Jan-27"))], columns, reader_of("%d-%b-%y", []))
+    assert [shape.shape for shape in pattern] == ["%d-%b-%y"]
+
+
+@given(cell=st.text(max_size=30), format=st.sampled_from(["auto", "mdy", "%d-%b-%y"]))
+def test_any_text_has_a_shape(cell: str, format: str) -> None:
+    assert shape_of(" ".join(cell.split()), reader_of(format, []))
 
 
 def test_a_mixed_column_is_warned_of() -> None:

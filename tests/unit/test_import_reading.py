@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import Refused
 from app.imports import headers, limits
+from app.imports.delimited import DELIMITERS
 from app.imports.reading import read
 from app.imports.records import Table
 
@@ -45,6 +46,84 @@ def test_a_byte_order_mark_is_no_part_of_the_first_header() -> None:
 def test_what_is_no_csv_file_is_refused(start: bytes, word: str) -> None:
     with pytest.raises(Refused, match=word):
         read(start, None, None, known)
+
+
+SPANISH = "reference;name;due_on\n1;Inspección caldera Ñuñoa – 30 m³ “año” Nº 5;x\n"
+FRENCH = "référence;nom;due_on\n1;Contrôle périodique à l'étage, cœur où, Noël;reference\n"
+POLISH = "reference;name;due_on\n1;Świadectwo gaśnic Łódź, źródło, ważność;x\n"
+CZECH = "reference;name;due_on\n1;Školení řidičů, revize hasicích přístrojů;x\n"
+HUNGARIAN = "reference;name;due_on\n1;Tűzoltó készülék, őrség, gyűjtő, útvonal;x\n"
+GERMAN = "reference;name;due_on\n1;Prüfung der Anlage, Straße, Öl;x\n"
+EURO = "reference;name;due_on\n1;90 € al año;x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "name", "is_assumed"),
+    [
+        (SPANISH, "utf-8", "UTF-8", False),
+        (SPANISH, "utf-8-sig", "UTF-8", False),
+        (SPANISH, "utf-16", "UTF-16", False),
+        (SPANISH, "utf-16-le", "UTF-16", False),
+        (SPANISH, "utf-16-be", "UTF-16", False),
+        (SPANISH, "cp1252", "Windows-1252", True),
+        (FRENCH, "cp1252", "Windows-1252", True),
+        (FRENCH, "iso8859-15", "ISO-8859-15", True),
+        (GERMAN, "cp1252", "Windows-1252", True),
+        (GERMAN, "iso8859-1", "Windows-1252", True),  # The same letters, as far as ISO 8859-1 has them.
+        (EURO, "iso8859-15", "ISO-8859-15", True),
+        (EURO, "cp1252", "Windows-1252", True),
+        (POLISH, "cp1250", "Windows-1250", True),
+        (CZECH, "cp1250", "Windows-1250", True),
+        (HUNGARIAN, "cp1250", "Windows-1250", True),
+        ("reference;due_on\n1;x\n", "cp1252", "UTF-8", False),
+    ],
+)
+def test_h30_an_encoding_is_found_or_told_as_assumed(text: str, codec: str, name: str, is_assumed: bool) -> None:
+    found = read(text.encode(codec), None, None, known)
+    wanted = text.splitlines()[1].split(";")
+    assert (found.encoding, found.records[0].cells) == (name, tuple(wanted))
+    assert [f"assumed to be {name}" in warning for warning in found.warnings] == [True] * is_assumed
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("reference;due_on\nñandú;ñ\n".encode() + b"\xff;x\n", "byte 29"),
+        (b"\xff\xfer\x00e\x00f\x00\x00\xd8", "not UTF-16 throughout"),
+        (b"\xff\xfer\x00e\x00\x00\x00", "NUL"),
+        ("reference,due_on".encode("utf-16-le") + b"\x00\xd8", "not UTF-16 throughout"),
+        (b"reference,due_on\n\xed\xa0\x80\xff\x81\x81\x8d\x8f\x90,x\n", "unknown"),
+        (b"reference,due_on\n\xf1\x00,x\n", "unknown"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused(source: bytes, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        read(source, None, None, known)
+
+
+@pytest.mark.parametrize(
+    ("first", "delimiter"), [("sep=;\r\n", "semicolon"), ('"sep=|"\n', "bar"), ("SEP=\t\n", "tab"), ("", "comma")]
+)
+def test_the_separator_that_excel_is_told_wins_and_its_line_counts(first: str, delimiter: str) -> None:
+    mark = {name: char for char, name in DELIMITERS.items()}[delimiter]
+    text = f"{first}a,b;c|d\tx{mark}reference{mark}due_on\n1{mark}2{mark}3\n"
+    found = table(text)
+    assert (found.delimiter, found.records[0].line) == (delimiter, 3 if first else 2)
+    assert table(text, 2 if first else 1).header == found.header
+    with pytest.raises(Refused, match="separator"):
+        table("sep=x\nreference,due_on\n")
+
+
+def test_a_text_file_has_no_sheets() -> None:
+    with pytest.raises(Refused, match="--sheet"):
+        read(b"reference,due_on\n", "One", None, known)
+
+
+def test_a_separator_stands_in_the_records_whatever_the_title_holds() -> None:
+    for mark, name in DELIMITERS.items():
+        text = f"Register, 2027; all | sites\n\n{mark.join(['Nº', 'reference', 'due_on'])}\n{mark.join('1AB')}\n"
+        found = table(text)
+        assert (found.delimiter, found.records[0].line, found.records[0].cells) == (name, 4, ("1", "A", "B"))
 
 
 @pytest.mark.parametrize(("delimiter", "name"), [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar")])

@@ -18,7 +18,7 @@ from app.ledger.start import hold_back
 from app.operations.imports import NEXT, NOW, queue
 from app.trail.act import Act
 
-MOST_PREVIEWED = 5_000  # Drafts of one import whose alerts are worked out on a page; it takes some seconds.
+MOST_PREVIEWED = 20_000  # Drafts of one import whose alerts are worked out on a page; it takes five seconds.
 
 # The events of an import bear its instant, by which the trail is indexed.
 DRAFTS = """

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Text, and_, cast, func, literal, select
 from sqlalchemy.orm import Session
 
-from app.models import ImportRun, ImportUpload, Member
+from app.models import AuditEvent, ImportRun, ImportUpload, Member
 from app.queries.keyset import Cursor, Page, page_of
 
 
@@ -96,6 +96,13 @@ def read_records(session: Session, org: int, import_run_id: int, outcomes: Seque
 def _record(kept: Mapping[str, Any]) -> Record:
     due_on = kept["due_on"]
     return Record(**{**kept, "due_on": dt.date.fromisoformat(due_on) if due_on else None})
+
+
+def count_touched(session: Session, org: int, run: Run) -> int:
+    """How many entries the import made or changed, by the trail; its events bear its instant."""
+    event = AuditEvent
+    query = select(func.count(event.subject_id.distinct())).where(event.org_id == org, event.at == run.at)
+    return int(session.scalar(query.where(event.detail["import_run_id"].as_integer() == run.id)) or 0)
 
 
 def read_left_over(session: Session, org: int, import_run_id: int) -> list[Any] | None:

@@ -38,12 +38,17 @@ ON_THE_PAGE = (
     (re.compile(r"--map "), "The columns: "),
     (re.compile(r"--([a-z]+)(?:-([a-z]+))?"), r"“\1 \2”"),
 )
+WORDS_OF_THE_PAGE = (
+    (re.compile(r"\bno such owner\b"), "nobody here is known as the responsible"),
+    (re.compile(r"\bno such holder\b"), "nobody here is known as the holder"),
+    (re.compile(r"\bthe owner\b"), "the responsible"),
+)
 CODE = re.compile(r"(?<![\w@.'])(due_on|part_of|legal_basis)(?![\w@'])")
 
 
 def said(text: str) -> str:
     """The words of the reader as they stand on the page: dates in words, no options, no names of code."""
-    for option, field in ON_THE_PAGE:
+    for option, field in (*ON_THE_PAGE, *WORDS_OF_THE_PAGE):
         text = option.sub(field, text)
     return in_words(CODE.sub(lambda found: word(found[1], "import_field").lower(), text))
 
@@ -118,6 +123,12 @@ def groups_of(imported: Imported) -> list[Group]:
         if rows:
             found.append(Group(outcome.value, len(rows), rows[:SHOWN] if outcome in LINES_SHOWN else ()))
     return found
+
+
+def sentence(text: str) -> str:
+    """The same as a sentence of its own."""
+    words = said(text)
+    return words[:1].upper() + words[1:].rstrip(".") + "."
 
 
 def accepted(counts: Mapping[str, int]) -> int:

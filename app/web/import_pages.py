@@ -30,6 +30,7 @@ from app.web.import_form import (
     first_choices,
     groups_of,
     said,
+    sentence,
     typed_choices,
     typed_header_row,
 )
@@ -133,7 +134,7 @@ def columns_page(visit: Visit, draft: Draft, form: Form, found: Outcome | None =
     earlier = read_run_of_file(visit.act.session, visit.act.org, draft.upload.file_sha256)
     view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier}
     view |= {"fields": field_options(), "formats": date_options(), "on_conflict": conflict_options()}
-    view |= {"sites": [(site.name, site.name) for site in sight_of(visit).in_use], "said": said}
+    view |= {"sites": [(site.name, site.name) for site in sight_of(visit).in_use], "said": said, "sentence": sentence}
     view["sheets"] = [(name, name) for name in draft.look.sheets]
     if found is not None:
         view |= {"groups": groups_of(found.imported), "accepted": accepted(found.imported.counts)}

@@ -10,12 +10,12 @@ from flask.typing import ResponseReturnValue
 from app.imports.choices import Outcome
 from app.imports.left_over import LEFT, LeftOver, as_csv
 from app.operations import register, releases, uploads
-from app.queries.imports import Run, read_left_over, read_records, read_run
+from app.queries.imports import Run, count_touched, read_left_over, read_records, read_run
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_acts import STARTS
 from app.web.entry_fields import Field, offered, read_form
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.import_form import SHOWN, accepted, said
+from app.web.import_form import SHOWN, said
 from app.web.import_pages import Draft, judged, pages, result_of
 from app.web.listing import sight_of
 from app.web.typed_form import Form, was_done
@@ -54,7 +54,8 @@ def import_result(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     run, session = run_of(visit, import_run_id), visit.act.session
     left = read_records(session, visit.act.org, run.id, LEFT, SHOWN)
     drafts = len(releases.drafts_of(visit.act, run.id))
-    view: dict[str, Any] = {"run": run, "left": left, "drafts": drafts, "said": said, "accepted": accepted(run.counts)}
+    view: dict[str, Any] = {"run": run, "left": left, "drafts": drafts, "said": said}
+    view["touched"] = count_touched(session, visit.act.org, run)
     pair = ("register/import_result.html", "register/fragments/_import_result.html")
     return page_or_fragment(*pair, visit=visit, count_left=sum(run.counts[one] for one in LEFT), **view)
 

@@ -20,8 +20,8 @@ from app.imports.limits import MOST_BYTES_OF_A_BROWSER
 from app.imports.look import look_at
 from app.imports.register import Options, import_register, read_register
 from app.ledger.scan import scan
-from app.operations import people, uploads
-from app.web.import_form import said
+from app.operations import people, releases, uploads
+from app.web.import_form import said, sentence
 from tests import factories
 from tests.factories import Acme
 from tests.people import OFFICER
@@ -95,6 +95,7 @@ def test_a_file_is_brought_in_as_drafts_that_are_released(ana: Browser, staffed:
     preview = ana.post(where, **columns(ana, where))
     assert preview.status_code == 200
     assert "New 2 lines" in words(preview.text)
+    assert "dd month yyyy 2 5 March 2027 2" in words(preview.text)
     assert stored(staffed, "select count(*) from subject") == [(0,)]
 
     result = apply(ana, where)
@@ -133,11 +134,12 @@ def test_released_with_the_next_alert_it_tells_nothing_of_what_has_come(ana: Bro
 
 
 def test_the_same_file_again_changes_nothing_and_says_so(ana: Browser, staffed: Acme) -> None:
-    apply(ana, brought(ana, PLAIN))
+    same = PLAIN + "A-3,permanent,Founding deed,\n"
+    assert "Added or changed 3 entries" in words(ana.get(apply(ana, brought(ana, same))).text)
     subjects, dates = stored(staffed, "select * from subject"), stored(staffed, "select * from obligation")
-    where = brought(ana, PLAIN)
+    where = brought(ana, same)
     assert "This very file was brought in already" in words(ana.get(where).text)
-    assert "Nothing of this file would change the register." in words(ana.post(where, **columns(ana, where)).text)
+    assert "Unchanged 2 lines" in words(ana.post(where, **columns(ana, where)).text)
     result = apply(ana, where)
     assert "Nothing was changed: the register has all of this file already." in words(ana.get(result).text)
     assert (stored(staffed, "select * from subject"), stored(staffed, "select * from obligation")) == (subjects, dates)
@@ -224,7 +226,7 @@ def test_a_preamble_two_orders_of_dates_and_a_code_page(ana: Browser, staffed: A
 def test_a_table_without_header_and_another_row_of_it(ana: Browser) -> None:
     where = brought(ana, "A-1,2027-04-05\nA-2,2027-04-06\n")
     assert ana.post(f"{where}/table", header_row="0").status_code == 303
-    assert "no header" in ana.get(where).text
+    assert "No header." in ana.get(where).text
     mapped = {"column-0": "reference", "column-1": "due_on"}
     assert "New 2 lines" in words(ana.post(where, **mapped).text)
     for row in ("x", "51", "-1", "3"):
@@ -289,6 +291,14 @@ def test_a_preview_is_a_fragment_for_htmx_and_changes_nothing_else(ana: Browser,
     assert stored(staffed, "select count(*) from subject") == [(2,)]
 
 
+def test_too_many_drafts_are_not_worked_out_on_a_page(
+    ana: Browser, staffed: Acme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = apply(ana, brought(ana, PLAIN))
+    monkeypatch.setattr(releases, "MOST_PREVIEWED", 1)
+    assert "more than Onus works out on a page" in words(ana.get(f"{result}/release").text)
+
+
 def test_files_that_wait_are_bounded_dropped_and_forgotten(
     ana: Browser, staffed: Acme, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +340,8 @@ def test_the_words_of_the_reader_name_the_fields_of_the_page() -> None:
         "No column is the due_on: name it with --map due_on=COLUMN; choose with --sheet one of 'a'."
     )
     assert said("the due_on is #N/A") == "the due date is #N/A"
+    assert said("no such owner: 'x'") == "nobody here is known as the responsible: 'x'"
+    assert sentence("the due_on is mixed") == "The due date is mixed."
     assert said("due date 2027-04-05") == "due date 5 April 2027"
 
 

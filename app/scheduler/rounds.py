@@ -69,13 +69,13 @@ def hold_if_changed(actor: str) -> str | None:
         cause = identity.change_of(session)
         if cause is None:
             if not identity.is_known(session):
-                identity.keep(session, clock.now(session, settings()))
+                identity.keep(session, clock.now(session, settings()), changed=False)
             return None
     log.error("database_changed", cause=cause)
     for org, _ in organisations(None):
         in_transaction(org, actor, lambda act: holds.hold(act, cause))
     with transaction(None, SCHEDULER) as session:
-        identity.keep(session, clock.now(session, settings()))
+        identity.keep(session, clock.now(session, settings()), changed=True)
     return cause
 
 

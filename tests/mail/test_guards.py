@@ -107,6 +107,35 @@ def test_what_was_done_while_it_was_held_is_not_told(post: Post) -> None:
     assert post.rows("x.state, x.reason") == [("cancelled", "closed")]
 
 
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        ("system_identifier = '1' || system_identifier", "the database was restored into another server"),
+        ("system_identifier = system_identifier || '0'", "the database was restored from a dump"),
+        ("timeline_id = timeline_id + 1", "the database was restored or failed over (timeline"),
+    ],
+)
+def test_each_sign_of_another_database_holds_everything(post: Post, what: str, cause: str) -> None:
+    post.do(permit)
+    post.scan()
+    deliver_tick()
+    with post.watch.acme.watching() as act:
+        act.run(f"update database_identity set {what}")
+    post.send()
+    assert post.states() == ["held"]
+    assert post.watch.rows("select cause from delivery_hold")[0][0].startswith(cause)
+
+
+def test_an_identity_that_was_kept_without_its_table_is_completed_and_holds_nothing(post: Post) -> None:
+    post.do(permit)
+    post.scan()
+    deliver_tick()
+    with post.watch.acme.watching() as act:
+        act.run("update database_identity set system_identifier = split_part(system_identifier, '/', 1)")
+    assert post.send().delivered == 1
+    assert post.watch.rows("select system_identifier like '%/%', changed_at from database_identity") == [(True, None)]
+
+
 def test_the_same_database_is_not_held(post: Post) -> None:
     post.do(permit)
     post.scan()

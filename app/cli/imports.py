@@ -14,6 +14,7 @@ from app.cli.common import acting, json_option, org_option
 from app.imports.outcomes import Outcome
 from app.imports.register import LATEST, REFUSE, STARTS, Imported, Options, import_register, read_register
 
+AT_ONCE = 1_000  # Rows that are made into JSON at a time.
 SHOWN = 20  # Reasons printed for a person; all of them are in --json.
 
 
@@ -69,8 +70,9 @@ def register(
 def json_of(imported: Imported) -> Iterator[str]:
     """One JSON object in pieces: a row for each of 100,000 records as objects would fill the memory."""
     yield json.dumps(imported.as_json(), default=str, ensure_ascii=False)[:-1] + ', "rows": ['
-    for number, row in enumerate(imported.rows):
-        yield (", " if number else "") + json.dumps(row.as_json(), ensure_ascii=False)
+    for first in range(0, len(imported.rows), AT_ONCE):
+        rows = [row.as_json() for row in imported.rows[first : first + AT_ONCE]]
+        yield (", " if first else "") + json.dumps(rows, ensure_ascii=False)[1:-1]
     yield "]}\n"
 
 

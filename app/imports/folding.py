@@ -7,6 +7,8 @@ import unicodedata
 
 def without_accents(text: str) -> str:
     """The text in lower case, each letter without its accents; signs that stand for letters (º, №) become them."""
+    if text.isascii():
+        return text.lower()
     letters = unicodedata.normalize("NFKD", text).casefold()
     return "".join(char for char in letters if not unicodedata.combining(char))
 

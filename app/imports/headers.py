@@ -100,7 +100,8 @@ class Columns:
 
     def text(self, field: str, cells: Sequence[str]) -> str:
         """The field as one text: empty parts are left out. Empty if it is not mapped."""
-        return JOINS.get(field, SPACE).join(part for part in self.parts(field, cells) if part)
+        parts = self.parts(field, cells)
+        return parts[0] if len(parts) == 1 else JOINS.get(field, SPACE).join(part for part in parts if part)
 
     def unmapped(self, cells: Sequence[str]) -> dict[str, str]:
         """The cells with text that belong to no field, by the names of their columns."""

@@ -46,7 +46,14 @@ def keep_upload(act: Act, member_id: int, file_name: str, content: bytes, look: 
 
 def let_old_go(act: Act) -> None:
     old = (ImportUpload.org_id == act.org, ImportUpload.import_run_id.is_(None), ImportUpload.at < act.now - KEPT_FOR)
-    act.session.execute(delete(ImportUpload).where(*old))
+    columns = (ImportUpload.id, ImportUpload.file_name, ImportUpload.file_sha256)
+    for upload in act.session.execute(delete(ImportUpload).where(*old).returning(*columns)).all():
+        record_drop(act, upload, "old")
+
+
+def record_drop(act: Act, upload: Any, why: str) -> None:
+    file = {"name": upload.file_name, "sha256": upload.file_sha256}
+    act.record("import_dropped", upload_id=upload.id, file=file, why=why)
 
 
 def remembered(act: Act, key: str) -> dict[str, Any] | None:
@@ -88,6 +95,6 @@ def drop_upload(act: Act, upload: ImportUpload) -> None:
     """Let the file go, for good. Raises Refused once it is applied."""
     if upload.import_run_id is not None:
         raise Refused("This file was applied already: it is part of the history of the register.")
-    act.record("import_dropped", upload_id=upload.id, file={"name": upload.file_name, "sha256": upload.file_sha256})
+    record_drop(act, upload, "by a person")
     act.session.delete(upload)
     act.session.flush()

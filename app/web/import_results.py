@@ -7,6 +7,7 @@ from typing import Any
 from flask import Response, abort, url_for
 from flask.typing import ResponseReturnValue
 
+from app.domain.errors import Refused
 from app.imports.choices import Outcome
 from app.imports.left_over import LEFT, LeftOver, as_csv
 from app.operations import register, releases, uploads
@@ -15,7 +16,7 @@ from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_acts import STARTS
 from app.web.entry_fields import Field, offered, read_form
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.import_form import SHOWN, said
+from app.web.import_form import SHOWN, check_complete, said
 from app.web.import_pages import Draft, judged, pages, result_of
 from app.web.listing import sight_of
 from app.web.typed_form import Form, was_done
@@ -24,6 +25,7 @@ __all__ = ["pages"]
 
 START = Field("start", "Alerts begin", "radio", STARTS)
 MOST_ALERTS = 200  # Alerts that the page of a release lists; the figures count all of them.
+NOT_SEEN = "The columns were changed since the last check: look at what would become of the file, then bring it in."
 MOST_LEFT = 200_000  # Records of the largest file that is read.
 
 
@@ -32,8 +34,12 @@ MOST_LEFT = 200_000  # Records of the largest file that is read.
 def applied(visit: Visit, upload_id: int) -> ResponseReturnValue:
     """Bring the file in: all accepted records or none. Sent twice, it is applied once."""
     draft = Draft.of(visit, upload_id)
+    seen = draft.choices
 
     def apply() -> Outcome:
+        if draft.choices != seen:
+            check_complete(draft.choices)
+            raise Refused(NOT_SEEN)
         found = draft.bring(visit, dry_run=False)
         uploads.settle_upload(visit.act, draft.upload, found.imported.import_run_id, found.left_over.as_json())
         return found

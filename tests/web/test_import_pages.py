@@ -73,7 +73,9 @@ def columns(person: Browser, where: str) -> dict[str, str]:
 
 def apply(person: Browser, where: str, **more: str) -> str:
     """Apply the file as its page proposes; the address of the result."""
-    response = person.post(f"{where}/apply", **(columns(person, where) | more))
+    form = columns(person, where) | more
+    person.post(where, **form)
+    response = person.post(f"{where}/apply", **form)
     assert response.status_code == 303, words(response.text)
     return response.location
 
@@ -148,10 +150,24 @@ def test_the_same_file_again_changes_nothing_and_says_so(ana: Browser, staffed: 
 def test_applied_twice_it_is_applied_once(ana: Browser, staffed: Acme) -> None:
     where = brought(ana, PLAIN)
     form = columns(ana, where)
+    ana.post(where, **form)
     first, second = (ana.post(f"{where}/apply", **form).location for _ in range(2))
     assert first == second
     assert stored(staffed, "select count(*) from import_run") == [(1,)]
     assert ana.post(f"{where}/table").status_code == 404
+
+
+def test_only_what_was_checked_is_applied(ana: Browser, staffed: Acme) -> None:
+    """So that nobody brings in what they have not seen, by a click right after a change."""
+    where = brought(ana, PLAIN)
+    form = columns(ana, where)
+    ana.post(where, **form)
+    changed = {**form, "column-2": "notes"}
+    refused = ana.post(f"{where}/apply", **changed)
+    assert (refused.status_code, stored(staffed, "select count(*) from import_run")) == (422, [(0,)])
+    assert "The columns were changed since the last check" in words(refused.text)
+    assert ana.post(where, **changed).status_code == 200
+    assert ana.post(f"{where}/apply", **changed).status_code == 303
 
 
 def test_what_was_said_of_a_header_is_offered_for_the_next_file_with_it(ana: Browser) -> None:
@@ -311,6 +327,8 @@ def test_files_that_wait_are_bounded_dropped_and_forgotten(
     stored(staffed, "update import_upload set at = at - interval '8 days' returning 1")
     brought(ana, PLAIN)
     assert stored(staffed, "select count(*) from import_upload") == [(1,)]
+    dropped = "select detail ->> 'why' from audit_event where type = 'import_dropped' order by id"
+    assert stored(staffed, dropped) == [("by a person",), ("old",)]
 
 
 def test_whoever_sees_some_sites_only_brings_none(ana: Browser, staffed: Acme) -> None:

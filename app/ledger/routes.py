@@ -171,9 +171,20 @@ waiting as materialized (
     where old.state in {REVIVE.FROM} and old.handed_over_at is null
   returning id, claim_id, recipient_id, channel, because
 
+), sent_again as (          -- what a person sent again was cancelled before it left, and is wanted again
+  update delivery x set state = {REVIVE.TO}, reason = null, next_attempt_at = :now
+  from audience a
+  where x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel and x.recipient_id = a.recipient_id
+    and x.resend_of is not null and x.state in {REVIVE.FROM} and x.handed_over_at is null
+    and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE})
+  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because
+
+), due as (
+  select * from made union all select * from sent_again
+
 ), reopened_books as (      -- 3. a claim with something left to send is not delivered
   update notification_ledger l set delivered_at = null
-  where l.org_id = :org and l.delivered_at is not null and l.id in (select claim_id from made)
+  where l.org_id = :org and l.delivered_at is not null and l.id in (select claim_id from due)
   returning l.id
 
 ), event as (               -- 4. the trail
@@ -185,14 +196,14 @@ waiting as materialized (
         union all
         select id, claim_id, 'delivery_due',
                jsonb_build_object('because', because, 'recipient', recipient_id, 'channel', channel)
-        from made) e
+        from due) e
   join notification_ledger l on l.org_id = :org and l.id = e.claim_id
   order by e.claim_id, e.id
   returning id
 ), unsealed as (
   insert into audit_unsealed (org_id, event_id) select :org, id from event)
 
-select (select count(*) from cancelled) as cancelled, (select count(*) from made) as made,
+select (select count(*) from cancelled) as cancelled, (select count(*) from due) as made,
        (select count(*) from reopened_books) as reopened_books"""
 
 # Delivered: at least one was delivered and all others were delivered or cancelled. Nobody to tell: none is live.

@@ -11,6 +11,7 @@ import pytest
 
 from app.domain.backoff import TRIES_AT_MOST
 from app.domain.errors import Refused
+from app.ledger.queue import changed
 from app.operations import doubts, members, obligations, people
 from app.queries.doubts import read_doubts
 from app.scheduler.mail_tick import mail_tick
@@ -160,6 +161,37 @@ def test_h16_a_message_of_two_alerts_is_sent_again_whole_and_alone(post: Post) -
     assert "P-2" in text_of(again)
     assert "P-3" not in text_of(again)
     assert "P-3" in text_of(alone)
+
+
+def test_what_was_to_be_sent_again_is_sent_when_the_pause_is_over(post: Post) -> None:
+    """The person's decision outlives a snooze; without it the alert would be lost under a wrong reason."""
+
+    def paused(until: str | None) -> None:
+        def deed(act: Any) -> None:
+            act.run("update subject set snoozed_until = :until where org_id = :org", {"until": until})
+            changed(act, subject_id=entry.id)
+
+        post.do(deed)
+
+    entry = post.do(permit)
+    post.scan()
+    post.server.play({"DOT": ["drop after", "ok"]})
+    post.send()
+    ((doubt,),) = post.rows("x.id")
+    post.do(lambda act: doubts.resolve(act, doubt, "resend"))
+    paused("2027-03-09")
+    post.send()
+    assert post.rows("x.state, x.reason", "x.resend_of is not null") == [("cancelled", "snoozed")]
+    paused(None)
+    post.later(days=1).scan()
+    post.send()
+    assert post.rows("x.state, l.reason, l.delivered_at is not null", "x.resend_of is not null") == [
+        ("delivered", None, True)
+    ]
+    assert len({one["message_id"] for one in post.messages()}) == 1
+    post.later(days=1).scan()
+    post.send()
+    assert len(post.messages()) == 2
 
 
 @pytest.mark.parametrize(("said", "state", "told"), [("delivered", "delivered", True), ("failed", "failed", False)])

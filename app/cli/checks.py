@@ -129,7 +129,7 @@ def status_of(
         "undelivered": sum(watch.undelivered for watch in watches),
         "email": worded(mail),
         "mail": plain(asdict(mail)),
-        State.in_doubt: sum(watch.deliveries[State.in_doubt] for watch in watches),
+        State.in_doubt: sum(watch.doubts for watch in watches),
         State.held: sum(watch.deliveries[State.held] for watch in watches),
     }
 

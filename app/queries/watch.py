@@ -75,6 +75,7 @@ class OrgWatch:
     pending: int
     oldest_pending_at: dt.datetime | None
     deliveries: dict[str, int]
+    doubts: int  # In doubt, and nobody has decided.
     undelivered: int
 
 
@@ -133,6 +134,9 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
         pending=pending,
         oldest_pending_at=oldest_pending_at,
         deliveries=count_states(session, org),
+        doubts=session.execute(
+            select(func.count()).where(of_state(org, State.in_doubt), Delivery.resolution.is_(None))
+        ).scalar_one(),
         undelivered=session.execute(undelivered(org, now)).scalar_one(),
     )
 

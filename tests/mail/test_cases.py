@@ -11,7 +11,8 @@ from flask import Flask
 
 from app.channels.smtp import SmtpChannel
 from app.config import VERB_WITHIN, mail_server
-from app.operations import people
+from app.operations import doubts, people
+from app.queries.watch import watch_organisation
 from app.scheduler.mail_tick import mail_tick
 from tests import factories
 from tests.channels.certificates import Certificates
@@ -129,3 +130,21 @@ def test_p3_a_scheduler_that_must_stop_writes_the_outstanding_hand_over_as_in_do
         assert scheduler.stopped().code == 0
         assert database.rows("select state, reason, attempts from delivery") == [("in_doubt", "stopped", 1)]
         assert len(mail.events("message")) == 1
+
+
+def test_a_doubt_that_was_decided_is_counted_no_more_by_status(post: Post) -> None:
+    post.do(permit)
+    post.scan()
+    post.server.play({"DOT": ["drop after", "ok"]})
+    post.send()
+    ((doubt,),) = post.rows("x.id")
+    assert counted(post) == (1, 1)
+    post.do(lambda act: doubts.resolve(act, doubt, "resend"))
+    assert counted(post) == (0, 1)
+
+
+def counted(post: Post) -> tuple[int, int]:
+    """Doubts that wait for a person, and all that are in this state."""
+    with post.watch.acme.acting() as act:
+        watch = watch_organisation(act.session, act.org, "acme", act.now, dt.timedelta(minutes=10))
+    return watch.doubts, watch.deliveries["in_doubt"]

@@ -73,12 +73,21 @@ class Cluster:
 
     def crash(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """End the server at once, as `pg_ctl -m immediate` does (or by kill -9), and start it again."""
+        with self.away(how):
+            """Nobody waits."""
+
+    @contextlib.contextmanager
+    def away(self, how: signal.Signals = signal.SIGQUIT) -> Iterator[None]:
+        """Without the server, which is ended at once, and started again at the end."""
         postmaster = self.server._postmaster()
         assert postmaster is not None
         os.kill(postmaster, how)
         until(lambda: is_gone(postmaster), "the end of the server")
-        with forgetful():
-            self.server.revive()
+        try:
+            yield
+        finally:
+            with forgetful():
+                self.server.revive()
 
     def sessions(self, database: str) -> list[int]:
         """The server's processes that work for Onus on this database."""

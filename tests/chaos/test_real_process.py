@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.chaos import invariants
+from tests.chaos.cluster import Cluster
 from tests.chaos.scene import MAIL_FROM, Scene, until
-from tests.scheduler.conftest import Onus
+from tests.scheduler.conftest import Onus, free_port, health
 
 pytestmark = pytest.mark.real_commits
 
@@ -58,3 +59,26 @@ def test_p3_killed_or_asked_to_stop_each_message_is_a_doubt_and_sent_once(scene:
     assert len(scene.mail.events("message")) == 3
     invariants.check(scene.evidence(acme))
     scene.final_scan(acme)
+
+
+def test_h23_the_database_restarts_under_the_loop_and_nothing_else_does(
+    scene: Scene, cluster: Cluster, onus: Onus
+) -> None:
+    """The same process goes on, each message leaves once, and the web says 503 meanwhile and 200 after."""
+    scheduler = onus.start("scheduler", ONUS_DELIVER_EVERY="5")  # So that messages wait when the server goes.
+    port = free_port()
+    onus.start("web", "--port", str(port), "--workers", "1")
+    scheduler.until_ticks(1)
+    until(lambda: health(port)[0] == 200, "health")
+    acme = scene.organisation("restarted")
+    until(lambda: scene.states(acme), "messages that wait")
+    scene.write_down()
+    with cluster.away():
+        until(lambda: health(port)[0] == 503, "the web's word")
+        assert "the database cannot be reached" in str(health(port)[1])
+    until(lambda: scene.is_settled(acme), "calm")
+    until(lambda: health(port)[0] == 200, "health again")
+    assert set(scene.states(acme)) == {"delivered"}
+    assert len(scene.mail.events("message")) == 3
+    assert scheduler.stopped().code == 0
+    invariants.check(scene.evidence(acme))

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import click
 from flask.cli import with_appcontext
 
-from app.channels.bounces import Report, read_report
+from app.channels.bounces import LARGEST_REPORT, Report, read_report
 from app.channels.returns import read_return
 from app.cli.common import acting, json_option, org_option, report
 from app.config import settings
@@ -21,8 +21,6 @@ from app.operations import doubts
 from app.queries.doubts import Doubt, read_doubts
 from app.scheduler.rounds import in_transaction, organisations
 from app.trail.act import OPERATOR
-
-LARGEST_REPORT = 5_000_000  # Bytes: a report with the whole message in it is far smaller.
 
 
 def add_to(main: click.Group) -> None:
@@ -104,7 +102,7 @@ def read_bounce(file: BinaryIO, as_json: bool) -> None:
     A report that a message did not arrive marks its deliveries, even delivered ones. Reports of a delay and automatic
     answers change nothing. Exit 2 for what is no message, or not signed by this installation.
     """
-    raw = file.read(LARGEST_REPORT + 1)
+    raw = file.read(LARGEST_REPORT + 1)  # One more, so that what is too large is refused, not cut.
     found = read_report(raw)
     message = signed_message(found)
     if message is None:

@@ -267,6 +267,14 @@ def test_what_was_sent_again_and_comes_back_stays_decided(post: Post) -> None:
     assert post.rows("x.state, x.resolution") == [("bounced", "resend"), ("pending", None)]
 
 
+def test_a_report_as_large_as_may_be_is_read_to_its_end(post: Post) -> None:
+    address = sent(post)
+    padded = REPORT.format(to=address, action="failed").replace("I'm sorry.", "sorry, \n" * (5_100_000 // 8))
+    result = post.app.test_cli_runner().invoke(main, ["bounces", "-", "--json"], input=padded)
+    assert result.exit_code == 0, result.output
+    assert post.states() == ["bounced"]
+
+
 def test_a_report_of_a_delay_changes_nothing(post: Post) -> None:
     address = sent(post)
     assert bounced(post, address, "delayed")["outcome"] == "ignored"

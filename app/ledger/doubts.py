@@ -54,8 +54,7 @@ RESEND = f"""
 with moved as (
   insert into delivery as x (org_id, claim_id, channel, recipient_id, because, not_before, next_attempt_at, message_id,
                              resend_of)
-  select :org, o.claim_id, o.channel, o.recipient_id, o.because, :now, :now,
-         coalesce(o.message_id, :message_id), o.id
+  select :org, o.claim_id, o.channel, o.recipient_id, o.because, :now, :now, o.message_id, o.id
   from delivery o where o.org_id = :org and o.id = any (cast(:ids as bigint[])) order by o.id
   on conflict do nothing
   returning x.id, x.claim_id, x.recipient_id, 'delivery_resent' as happened
@@ -95,7 +94,7 @@ def resolve(act: Act, delivery_id: int, resolution: Resolution, member_id: int |
     moved = act.run(STATEMENTS.get(resolution, RESOLVE_IN_PLACE), facts).all()
     decided = [row.id for row in moved]
     if resolution is Resolution.resend and decided:
-        act.run(RESEND, {"ids": decided, "message_id": None, "code": None})
+        act.run(RESEND, {"ids": decided, "code": None})
     subjects = sorted({row.subject_id for row in moved})
     for subject_id in subjects:
         changed(act, subject_id=subject_id)  # A claim that is told no more must be judged.

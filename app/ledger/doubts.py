@@ -20,7 +20,7 @@ TOGETHER = f"""
 select x.id, x.state from delivery d
 join delivery x on x.org_id = :org
   and (x.id = d.id or x.lease_token = d.lease_token and x.recipient_id = d.recipient_id)
-where d.org_id = :org and d.id = :delivery and x.channel = 'email' and x.state = d.state and {UNDECIDED}
+where d.org_id = :org and d.id = :delivery and x.channel = 'email' and x.state = :state and {UNDECIDED}
 order by x.id for update of x"""
 
 DECIDED = "resolution = :resolution, resolved_by = :resolved_by, resolved_at = :now"
@@ -84,12 +84,12 @@ update notification_ledger set delivered_at = null
 where org_id = :org and id = any (cast(:claims as bigint[])) and delivered_at is not null"""
 
 
-def resolve(act: Act, delivery_id: int, resolution: Resolution, member_id: int | None) -> list[int]:
+def resolve(act: Act, delivery_id: int, state: str, resolution: Resolution, member_id: int | None) -> list[int]:
     """Write a person's decision about the whole message of this delivery; the deliveries that it decided.
 
-    Empty: somebody has decided already, or there is nothing to decide. A resend makes their new rows.
+    `state` is the one that was decided about. Empty: it is another by now. A resend makes new rows.
     """
-    ids = [row.id for row in act.run(TOGETHER, {"delivery": delivery_id})]
+    ids = [row.id for row in act.run(TOGETHER, {"delivery": delivery_id, "state": state})]
     facts = {"ids": ids, "resolution": str(resolution), "resolved_by": member_id, "code": None}
     moved = act.run(STATEMENTS.get(resolution, RESOLVE_IN_PLACE), facts).all()
     decided = [row.id for row in moved]

@@ -30,24 +30,28 @@ CHOICES: dict[str, tuple[Resolution, ...]] = {
 }
 
 
-def resolve(act: Act, delivery_id: int, resolution: str, member_id: int | None = None) -> list[int]:
+def resolve(
+    act: Act, delivery_id: int, resolution: str, member_id: int | None = None, seen: str | None = None
+) -> list[int]:
     """Decide about the message of this delivery; the deliveries that it decides, all of the message.
 
-    Raises LookupError for an unknown one; Refused where there is nothing to decide, or somebody has decided.
+    `seen` is the state that the person looked at: a decision counts for that one alone. Raises LookupError for an
+    unknown delivery; Refused where there is nothing to decide, or somebody has decided.
     """
     wanted = typed.code(Resolution, resolution, "a decision")
     query = select(Delivery).where(Delivery.org_id == act.org, Delivery.id == delivery_id)
     delivery = act.session.scalars(query).one_or_none()
     if delivery is None or delivery.channel != Channel.email:
         raise LookupError(delivery_id)
-    if delivery.resolution is not None and (delivery.state, delivery.resolution) != NOT_SENT:
+    may_follow = (delivery.state, delivery.resolution) == NOT_SENT and seen in (None, delivery.state)
+    if delivery.resolution is not None and not may_follow:
         raise Refused(DECIDED)
     choices = CHOICES.get(delivery.state, ())
     if wanted not in choices:
         known = ", ".join(choices) or "nothing: it is not in doubt, refused or come back"
         raise Refused(f"About this message can be said: {known}.")
     with borrowed(act.session, SCHEDULER):
-        decided = ledger.resolve(act, delivery_id, wanted, member_id)
+        decided = ledger.resolve(act, delivery_id, delivery.state, wanted, member_id)
     if not decided:
         raise Refused(DECIDED)  # By somebody else, in this very moment.
     return decided

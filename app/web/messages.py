@@ -61,7 +61,7 @@ def decide(visit: Visit, delivery_id: int) -> ResponseReturnValue:
     def deed() -> None:
         if sent.decision is None and decision not in offered:
             raise Refused(UNCHOSEN if offered else NOTHING)
-        doubts.resolve(visit.act, delivery_id, decision, visit.person.member_id)
+        doubts.resolve(visit.act, delivery_id, decision, visit.person.member_id, request.form.get("seen"))
 
     is_done = was_done(visit.act, form, deed)
     if is_done and not wants_fragment():

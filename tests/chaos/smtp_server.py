@@ -59,6 +59,7 @@ import ssl
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -357,8 +358,8 @@ class Running:
         return f"smtp://127.0.0.1:{self.port}"
 
     def play(self, script: dict[str, Any]) -> None:
-        """From the next point on it does as this says."""
-        draft = self.script.with_suffix(".draft")
+        """From the next point on it does as this says. Of two at once the later one counts, and it is whole."""
+        draft = self.script.with_name(f"{uuid.uuid4().hex}.draft")
         draft.write_text(json.dumps(script))
         draft.replace(self.script)
 

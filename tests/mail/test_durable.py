@@ -201,7 +201,7 @@ def test_of_two_officers_at_once_one_decides(real_app: Flask, office: Acme, data
     def decide(delivery_id: int, as_what: str) -> Callable[[], object]:
         def deed() -> object:
             with office.acting() as act:
-                return len(doubts.resolve(act, delivery_id, as_what))
+                return len(doubts.resolve(act, delivery_id, as_what, seen="in_doubt"))
 
         return deed
 

@@ -254,6 +254,19 @@ def test_two_officers_at_once_the_second_is_told_who_was_first(browser: SignIn, 
     assert doubtful.count("select count(*) from audit_event where type like 'doubt_resolved%'") == 2
 
 
+def test_a_decision_counts_for_what_its_officer_saw(browser: SignIn, doubtful: Post) -> None:
+    """ "Not sent" may be followed by "send it again", yet not by somebody who still looks at the doubt."""
+    ana, adela = browser(OFFICER), browser(ADMIN)
+    for person in (ana, adela):
+        assert 'name="seen" value="in_doubt"' in person.get("/o/acme/evidence/doubts").text
+    assert ana.post(doubtful.where("D-1"), htmx=True, decision="failed", seen="in_doubt").status_code == 200
+    late = adela.post(doubtful.where("D-2"), htmx=True, decision="resend", seen="in_doubt")
+    assert late.status_code == 422
+    assert "Somebody has decided already" in late.text
+    assert 'name="seen" value="failed"' in late.text
+    assert adela.post(doubtful.where("D-2"), htmx=True, decision="resend", seen="failed").status_code == 200
+
+
 def test_a_late_answer_is_said_in_red_words(browser: SignIn, post: Post) -> None:
     add(post, "A-1", channels=("email",))
     taken = post.take()

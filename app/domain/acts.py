@@ -90,7 +90,22 @@ class ArchiveReason(StrEnum):
     gone = "gone"
     replaced = "replaced"
     sold = "sold"
+    entered_in_error = "entered_in_error"
     other = "other"
+
+
+class Contents(StrEnum):
+    """What a file that is brought in holds."""
+
+    register = "register"
+    people = "people"
+
+
+class ImportWish(StrEnum):
+    """What is to be done with a large file while its reader waits."""
+
+    check = "check"
+    apply = "apply"
 
 
 class CloseReason(StrEnum):

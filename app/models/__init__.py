@@ -1,7 +1,7 @@
 """The tables. Importing this package makes all of them known to `Base.metadata`."""
 
 from app.models.base import Base
-from app.models.imports import ImportUpload
+from app.models.imports import ImportUpload, ImportWork
 from app.models.ledger import (
     Acknowledgement,
     DatabaseIdentity,
@@ -16,6 +16,7 @@ from app.models.ledger import (
     SchedulerProcess,
     Watermark,
 )
+from app.models.mail_trial import MailTrial
 from app.models.people import Account, Member, MemberSite, Organisation, Post, SitePost
 from app.models.register import Kind, Obligation, Site, Subject
 from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleSubject, RuleThreshold
@@ -23,8 +24,8 @@ from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
     "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "DatabaseIdentity", "Delivery",
-    "DeliveryAttempt", "DeliveryHold", "ImportRun", "ImportUpload", "Kind", "MailMessage", "MailTransport", "Member",
-    "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite",
-    "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject",
-    "Watermark",
+    "DeliveryAttempt", "DeliveryHold", "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage",
+    "MailTransport", "MailTrial", "Member", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post",
+    "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
+    "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import Index
+from sqlalchemy import Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, OrgId, OwnId, of_org, org_key
+from app.domain.acts import Contents, ImportWish
+from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 
 class ImportUpload(Base):
@@ -20,6 +21,7 @@ class ImportUpload(Base):
     __tablename__ = "import_upload"
     __table_args__ = (
         org_key(),
+        one_of("contents", Contents),
         of_org("member_id", "member"),
         of_org("import_run_id", "import_run"),
         Index("import_upload_header_idx", "org_id", "header_key", "id"),  # Serves what was said of the same header.
@@ -38,3 +40,31 @@ class ImportUpload(Base):
     mapping: Mapped[dict[str, Any]]
     import_run_id: Mapped[int | None]
     left_over: Mapped[list[Any] | None] = mapped_column(deferred=True)
+    contents: Mapped[str] = mapped_column(server_default=Contents.register.value)
+
+
+class ImportWork(Base):
+    """What the scheduler is to do with a large file, how far it is, and how it ended. One row a file, the last wish.
+
+    It is done in one transaction, and how far it is must be seen before that ends: so this row is written beside it.
+    """
+
+    __tablename__ = "import_work"
+    __table_args__ = (
+        org_key(),
+        of_org("upload_id", "import_upload"),
+        of_org("asked_by", "member"),
+        one_of("wish", ImportWish),
+    )
+
+    org_id: Mapped[OrgId]
+    upload_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    wish: Mapped[str]
+    asked_at: Mapped[dt.datetime]
+    asked_by: Mapped[int]
+    beat_at: Mapped[dt.datetime | None]  # When whoever does it last said so; without it nobody has begun.
+    done: Mapped[int] = mapped_column(server_default=text("0"))  # Records, of `total`.
+    total: Mapped[int] = mapped_column(server_default=text("0"))
+    ended_at: Mapped[dt.datetime | None]
+    fault: Mapped[str | None]
+    found: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)

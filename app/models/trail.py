@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import Index, PrimaryKeyConstraint, text
+from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, OrgId, OwnId, of_org, org_key
+from app.domain.acts import Contents
+from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 
 class AuditEvent(Base):
@@ -44,10 +45,18 @@ class AuditUnsealed(Base):
 
 
 class ImportRun(Base):
-    """One import that was applied: the file's hash, how it was read, and what became of each record."""
+    """One import that was applied: the file's hash, how it was read, and what became of each record.
+
+    It is never deleted. One that was entered in error says since when, by whom, and why.
+    """
 
     __tablename__ = "import_run"
-    __table_args__ = (org_key(), Index("import_run_at_idx", "org_id", "at", "id"))
+    __table_args__ = (
+        org_key(),
+        one_of("contents", Contents),
+        CheckConstraint("(in_error_at is null) = (in_error_by is null)", name="in_error_by_whom"),
+        Index("import_run_at_idx", "org_id", "at", "id"),
+    )
 
     org_id: Mapped[OrgId]
     id: Mapped[OwnId]
@@ -58,3 +67,7 @@ class ImportRun(Base):
     mapping: Mapped[dict[str, Any]]
     counts: Mapped[dict[str, Any]]
     rows: Mapped[list[Any]]
+    contents: Mapped[str] = mapped_column(server_default=Contents.register.value)
+    in_error_at: Mapped[dt.datetime | None]
+    in_error_by: Mapped[str | None]  # The actor, as in the trail.
+    in_error_note: Mapped[str] = mapped_column(server_default="")

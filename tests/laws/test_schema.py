@@ -20,7 +20,7 @@ from sqlalchemy.pool import NullPool
 
 from app import create_app
 from app.config import beside
-from app.domain.acts import Answer, FilingResult, InForce, OnlyIf, Outcome, Role, Status
+from app.domain.acts import Answer, Contents, FilingResult, ImportWish, InForce, OnlyIf, Outcome, Role, Status
 from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
 from app.domain.thresholds import PATTERN
 from app.extensions import db
@@ -64,9 +64,11 @@ CONTRACT = {
     "scheduler_process": "id",
     "audit_event": "org_id id",
     "audit_unsealed": "org_id event_id",
-    "import_run": "org_id id",
+    "import_run": "org_id id contents in_error_at? in_error_by? in_error_note",
     "import_upload": "org_id id at member_id file_name file_sha256 content? look header_key mapping import_run_id? "
-    "left_over?",
+    "left_over? contents",
+    "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
+    "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
     "mail_message": "org_id id token message_id recipient_id sent_to subject body sha256 handed_over_at",
     "delivery_hold": "org_id id held_at cause released_at? released_by?",
     "database_identity": "id system_identifier timeline_id noticed_at changed_at?",
@@ -91,6 +93,9 @@ WORDS: dict[str, Iterable[str]] = {
     "delivery_resolution_check": Resolution,
     "scheduler_process_kind_check": ("scheduler", "command"),
     "delivery_state_check": State,
+    "import_run_contents_check": Contents,
+    "import_upload_contents_check": Contents,
+    "import_work_wish_check": ImportWish,
     "kind_wording_check": ("expires", "falls_due"),
     "member_role_check": Role,
     "notification_ledger_reason_check": Reason,

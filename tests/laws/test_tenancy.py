@@ -27,7 +27,7 @@ from app.ledger import holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
-from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, MailMessage, Member
+from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
 from app.models.tenancy import walls
 from app.operations import answers, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
@@ -128,7 +128,11 @@ def filled(slug: str) -> Acme:
         facts = {"file_name": "a.csv", "file_sha256": "0", "mapping": {}, "counts": {}, "rows": []}
         act.session.add(ImportRun(org_id=act.org, at=act.now, actor=act.actor, **facts))
         kept = {"file_name": "a.csv", "file_sha256": "0", "content": b"", "look": {}, "header_key": "", "mapping": {}}
-        act.session.add(ImportUpload(org_id=act.org, at=act.now, member_id=ana, **kept))
+        upload = ImportUpload(org_id=act.org, at=act.now, member_id=ana, **kept)
+        act.session.add_all([upload, MailTrial(org_id=act.org, member_id=ana, asked_at=act.now)])
+        act.session.flush()
+        wish = {"upload_id": upload.id, "wish": "check", "asked_at": act.now, "asked_by": ana}
+        act.session.add(ImportWork(org_id=act.org, **wish))
     with acme.watching() as act:
         scan(act)
         deliver(act)

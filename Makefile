@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: setup browser test lint types run long chaos lock clean
+.PHONY: setup browser test lint types run long chaos bench lock clean
 
 setup: .venv/made
 	@$(MAKE) --no-print-directory browser || echo "make: no browser, so the browser tests cannot run: install chromium" >&2
@@ -47,6 +47,10 @@ MINUTES ?= 10
 SEED ?= 1
 chaos: setup
 	ONUS_CHAOS_MINUTES=$(MINUTES) ONUS_CHAOS_SEED=$(SEED) $(BIN)/python -m pytest -s tests/chaos/test_random.py
+
+# Ratios, measured side by side in one run; see docs/operating.md for what they were.
+bench: setup
+	$(BIN)/python -m bench.import_register
 
 # Pin the newest of everything; the lock carries hashes and no address.
 lock: setup

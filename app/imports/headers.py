@@ -16,7 +16,6 @@ from app.imports.folding import without_accents
 REFERENCE, DUE_ON, TITLE, SITE, KIND = "reference", "due_on", "title", "site", "kind"
 OWNER, HOLDER, PART_OF, RECURRENCE = "owner", "holder", "part_of", "recurrence"
 LEGAL_BASIS, NOTES = "legal_basis", "notes"
-REQUIRED = (REFERENCE, DUE_ON)
 
 # The headers that are understood for each field, in English and Spanish, then in French, German and Portuguese, the
 # surest first; compared without accents, case and punctuation. What may as well be free text ("location") is left out.
@@ -86,6 +85,32 @@ FIELDS = tuple(UNDERSTOOD)
 JOINS = {REFERENCE: "/"}  # Elsewhere a space.
 SPACE = " "
 
+Parts = tuple[tuple[str, ...], ...]  # The headers of each part of a field, in the order in which the parts are joined.
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The fields of one kind of file, with the headers that are understood for each, the surest first.
+
+    A record needs one field of each group of `required`. `together` are fields that may stand in several columns: the
+    first two parts must be there, one column each.
+    """
+
+    understood: Mapping[str, tuple[str, ...]]
+    required: tuple[tuple[str, ...], ...]
+    together: Mapping[str, tuple[Parts, ...]]
+
+    def needs(self, name: str) -> bool:
+        return any(name in group for group in self.required)
+
+    def missing(self, fields: Iterable[str]) -> list[tuple[str, ...]]:
+        """The groups of which none is among these fields."""
+        there = set(fields)
+        return [group for group in self.required if not there & set(group)]
+
+
+REGISTER = Vocabulary(UNDERSTOOD, ((REFERENCE,), (DUE_ON,)), {})
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -114,36 +139,39 @@ class Columns:
         return {field: [self.names[place] for place in places] for field, places in self.fields.items()}
 
 
-def columns_of(header: Sequence[str] | None, width: int, maps: Iterable[str]) -> Columns:
+def columns_of(
+    header: Sequence[str] | None, width: int, maps: Iterable[str], vocabulary: Vocabulary = REGISTER
+) -> Columns:
     """The columns of a table of this width. Raises Refused, which names the field that has none."""
     headers = [spaced(cell) for cell in header or ()]
-    wanted = read_maps(maps)
-    fields = mapped(headers, width, wanted) if wanted else understood(headers)
-    for field in REQUIRED:
-        if field not in fields:
-            there = ", ".join(quoted(name) for name in headers[:20] if name) or "none"
-            raise Refused(f"No column is the {field}: name it with --map {field}=COLUMN; the headers are {there}.")
+    wanted = read_maps(maps, vocabulary)
+    fields = mapped(headers, width, wanted) if wanted else understood(headers, vocabulary)
+    for group in vocabulary.missing(fields):
+        there = ", ".join(quoted(name) for name in headers[:20] if name) or "none"
+        maps_of = " or ".join(f"--map {name}=COLUMN" for name in group)
+        raise Refused(f"No column is the {' or the '.join(group)}: name it with {maps_of}; the headers are {there}.")
     return Columns(fields, unique_names(headers, width))
 
 
-def is_header(cells: Sequence[str], maps: Iterable[str]) -> bool:
+def is_header(cells: Sequence[str], maps: Iterable[str], vocabulary: Vocabulary = REGISTER) -> bool:
     """Whether these cells name the required fields, so that they can be the header of the table."""
     try:
-        columns_of(cells, len(cells), maps)
+        columns_of(cells, len(cells), maps, vocabulary)
     except Refused:
         return False
     return True
 
 
-def read_maps(maps: Iterable[str]) -> dict[str, str]:
+def read_maps(maps: Iterable[str], vocabulary: Vocabulary = REGISTER) -> dict[str, str]:
     """FIELD=COLUMN by field. Raises Refused for an unknown field, and for one that is mapped twice."""
     wanted: dict[str, str] = {}
     for given in maps:
         field, equals, column = (part.strip() for part in given.partition("="))
         if not equals or not column:
             raise Refused(f"--map {quoted(given)} is not understood: write FIELD=COLUMN.")
-        if field not in FIELDS:
-            raise Refused(f"--map names the unknown field {quoted(field)}: the fields are {', '.join(FIELDS)}.")
+        if field not in vocabulary.understood:
+            known = ", ".join(vocabulary.understood)
+            raise Refused(f"--map names the unknown field {quoted(field)}: the fields are {known}.")
         if field in wanted:
             raise Refused(f"--map names the field {field} twice: join columns as {field}=A+B.")
         wanted[field] = column
@@ -184,22 +212,37 @@ def position_of(column: str, headers: Sequence[str], width: int, field: str) -> 
     return None
 
 
-def understood(headers: Sequence[str]) -> dict[str, tuple[int, ...]]:
+def understood(headers: Sequence[str], vocabulary: Vocabulary = REGISTER) -> dict[str, tuple[int, ...]]:
     """The fields whose headers are understood: the name of the field itself wins, then the surest header.
 
     Raises Refused if a required field has two candidates and neither bears its name.
     """
     plain = [plain_header(header) for header in headers]
     fields: dict[str, tuple[int, ...]] = {}
-    for field, names in UNDERSTOOD.items():
+    for field, names in vocabulary.understood.items():
+        if parts := in_parts(plain, names, vocabulary.together.get(field, ())):
+            fields[field] = parts
+            continue
         found = [place for name in names for place, header in enumerate(plain) if header == name]
         certain = found and plain[found[0]] == plain_header(field) and plain.count(plain[found[0]]) == 1
-        if len(found) > 1 and field in REQUIRED and not certain:
+        if len(found) > 1 and vocabulary.needs(field) and not certain:
             both = " and ".join(quoted(headers[place]) for place in found[:2])
             raise Refused(f"The columns {both} can both be the {field}: choose with --map {field}=COLUMN.")
         if found:
             fields[field] = (found[0],)
     return fields
+
+
+def in_parts(plain: Sequence[str], whole: Sequence[str], together: Iterable[Parts]) -> tuple[int, ...]:
+    """The columns of a field that stands in several; none if a header can only be the whole of it."""
+    of_parts = {name for parts in together for names in parts for name in names}
+    if set(plain) & (set(whole) - of_parts):
+        return ()
+    for parts in together:
+        places = [[place for place, header in enumerate(plain) if header in names] for names in parts]
+        if all(len(found) == 1 for found in places[:2]):
+            return tuple(place for found in places for place in found[:1])
+    return ()
 
 
 def unique_names(headers: Sequence[str], width: int) -> tuple[str, ...]:

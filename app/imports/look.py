@@ -14,7 +14,7 @@ from app.domain.errors import Refused
 from app.imports import headers
 from app.imports.delimited import Text, layout
 from app.imports.encodings import encoding_of
-from app.imports.headers import Columns
+from app.imports.headers import REGISTER, Columns, Vocabulary
 from app.imports.limits import MOST_BYTES_OF_A_BROWSER, check_bytes
 from app.imports.records import Finder, Record
 from app.imports.workbooks import EVERY_ROW, Program, Sheet, chosen, is_workbook, spread
@@ -65,7 +65,9 @@ class Look:
         return {place: field for field, places in fields.items() for place in places}
 
 
-def look_at(source: bytes, sheet: str | None = None, header_row: int | None = None) -> Look:
+def look_at(
+    source: bytes, sheet: str | None = None, header_row: int | None = None, vocabulary: Vocabulary = REGISTER
+) -> Look:
     """What the file holds, at first sight. Raises Refused for one that cannot be read, or is over a limit."""
     if len(source) > MOST_BYTES_OF_A_BROWSER:
         raise Refused(
@@ -73,7 +75,7 @@ def look_at(source: bytes, sheet: str | None = None, header_row: int | None = No
         )
     if header_row is not None and not 0 <= header_row <= LATEST_HEADER:
         raise Refused(f"The header must stand in one of the first {LATEST_HEADER} rows.")
-    finder = Finder(header_row, lambda cells: headers.is_header(cells, ()))
+    finder = Finder(header_row, lambda cells: headers.is_header(cells, (), vocabulary))
     sheets, name, records = first_records(source, sheet, finder)
     finder.check(records)
     row = finder.row_of(records)

@@ -20,6 +20,7 @@ from app.domain.letters import NAMED_AT_MOST, Letter
 from app.wording import languages, wording_of
 
 TEMPLATES = ("letter.txt", "letter.html")
+OTHERS = ("trial.txt", "trial.html")  # Laid out by `trial.py`.
 BUTTONS_AT_MOST = 5  # Alerts that have the four buttons; with more, each has one link, and the mail stays readable.
 LONGEST_ID = 250  # Octets of a Message-ID: it stands on a line of its own.
 
@@ -41,7 +42,7 @@ def compose(letter: Letter, settings: Settings) -> Composed | Reply:
 def prepare() -> None:
     """Read templates and catalogues now, so that a broken installation shows at the start, and not in every message."""
     for language in languages():
-        for name in TEMPLATES:
+        for name in (*TEMPLATES, *OTHERS):
             environment(language).get_template(name)
 
 

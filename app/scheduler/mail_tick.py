@@ -18,6 +18,7 @@ from app.ledger.align import Delivered
 from app.scheduler import breaker
 from app.scheduler.rounds import AnotherDatabase, hold_if_changed, organisations, refuse_lost_database, worded
 from app.scheduler.sender import LineBroke, Sender, TransportDown
+from app.scheduler.trials import send_trials
 
 log = structlog.get_logger()
 
@@ -40,13 +41,14 @@ def mail_tick(sender: Sender, only: int | None = None, *, forced: bool = False) 
     try:
         if was_open:
             sender.reach()  # Even where nothing is due: else the banner would stay.
-        done = send_all(sender, only)
+        faults = send_trials(sender, only)
+        done, errors = send_all(sender, only)
     except TransportDown as down:
         trip(str(down))
         return down.done, []
     if was_open:
         close()
-    return done
+    return done, faults + errors
 
 
 def send_all(sender: Sender, only: int | None) -> tuple[Delivered, Errors]:

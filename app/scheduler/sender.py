@@ -195,23 +195,28 @@ class Sender:
         return clock.monotonic() - began < self.settings.lease
 
     def settled(self, lease: Lease, reply: Reply) -> int:
-        """Write the outcome, for as long as the database may take to come back; what stays unwritten is swept."""
+        """Write the outcome; what stays unwritten is swept."""
 
         def write(act: Act) -> int:
             return settle(act, lease, reply, chance=CHANCE.random())
 
+        count = self.recorded(lease.org, write)
+        if count is None:
+            log.error("outcome_not_recorded", org=lease.org, outcome=reply.outcome)
+            return 0
+        if not count:
+            log.warning("late_answer", org=lease.org, outcome=reply.outcome)
+        return count
+
+    def recorded(self, org: int, write: Callable[[Act], Result]) -> Result | None:
+        """Write, for as long as the database may take to come back; None if it did not, or this process must stop."""
         for wait in (*SETTLE_AGAIN_AFTER, None):
             try:
-                count = self.within(lease.org, write)
+                return self.within(org, write)
             except UNWRITTEN:
                 if wait is None or self.stop.wait(wait):
                     break
-            else:
-                if not count:
-                    log.warning("late_answer", org=lease.org, outcome=reply.outcome)
-                return count
-        log.error("outcome_not_recorded", org=lease.org, outcome=reply.outcome)
-        return 0
+        return None
 
 
 def passed(point: str) -> None:

@@ -195,6 +195,8 @@ OF: Mapping[str, Mapping[str, str]] = {
         "delivery_resent": "To be sent again", "late_answer": "An answer came late, after a person had decided", "delivery_held": "Held until a person looks",
         "delivery_released": "Let go", "deliveries_held": "All messages held", "deliveries_released": "All messages let go",
         "opened": "Opened in the app", "acknowledged": "Answered", "answer_taken_back": "Answer taken back",
+        "mail_trial_asked": "Test mail asked for", "mail_trial_handed_over": "Test mail sent to the mail server",
+        "mail_trial_settled": "What became of a test mail",
     },
     "off_watch": {
         "subject_archived": "Archived", "subject_out_of_service": "Out of service", "subject_snoozed": "Paused",

@@ -220,7 +220,7 @@ def test_the_statuses_of_an_entry(
 
 @pytest.mark.parametrize("reason", [None, "", "bored"])
 def test_archiving_needs_a_reason(act: Act, permit: Subject, reason: str | None) -> None:
-    with pytest.raises(Refused, match="a reason for archiving: write one of gone, replaced, sold, entered_in_error, other"):
+    with pytest.raises(Refused, match="for archiving: write one of gone, replaced, sold, entered_in_error, other"):
         register.archive(act, permit, reason)
 
 

@@ -11,6 +11,7 @@ class TrialEnd(StrEnum):
     """What became of a test mail. None is ever sent a second time."""
 
     taken = "taken"  # The mail server has taken it.
+    filed = "filed"  # Written to a file of this host, so that it reached nobody.
     put_off = "put_off"  # Refused for now, so nothing was taken.
     refused = "refused"  # Refused for good.
     broken = "broken"  # The mail server could not be used in the middle of it, and has taken nothing.

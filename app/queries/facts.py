@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from app.models import (
@@ -85,6 +85,7 @@ class RuleRow:
     channels: Sequence[str]
     is_active: bool = True
     archived_at: dt.datetime | None = None
+    fallback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +231,11 @@ def read_facts(session: Session, org: int) -> Facts:
     )
 
 
-def read_register(session: Session, org: int, subject_ids: Collection[int] | None = None) -> Register:
-    """All of it; or, for a page that shows a few entries, these alone with their deadlines."""
+Ids = Collection[int] | Select[Any]  # Known ones, or those that a statement of their own finds.
+
+
+def read_register(session: Session, org: int, subject_ids: Ids | None = None) -> Register:
+    """All of it; or, for a page that shows a few entries or one site, these alone with their deadlines."""
     return Register(
         sites=_rows(session, org, Site, SiteRow),
         subjects=_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
@@ -262,7 +266,7 @@ def _rows(
     org: int,
     table: type[Base],
     row: type[Row],
-    only: Mapping[str, Collection[int] | None] = MappingProxyType({}),
+    only: Mapping[str, Ids | None] = MappingProxyType({}),
 ) -> list[Row]:
     """The rows of the organisation, of the columns that the dataclass names; `only` narrows a column to these ids."""
     columns = table.__table__.c
@@ -281,6 +285,7 @@ class Reach:
         self._sites = _sets((row.rule_id, row.site_id) for row in register.rule_sites)
         named = _sets((row.rule_id, row.subject_id) for row in register.rule_subjects)
         in_force = [rule for rule in register.rules if rule.is_active and rule.archived_at is None]
+        self._in_force, self._named = in_force, named
         self._general = [rule for rule in in_force if rule.id not in named]
         self._special: defaultdict[int, list[RuleRow]] = defaultdict(list)
         for rule in in_force:
@@ -293,6 +298,15 @@ class Reach:
         if place not in self._found:
             self._found[place] = [rule for rule in self._general if self._covers(rule, *place)]
         return self._found[place] + [rule for rule in self._special.get(subject.id, ()) if self._covers(rule, *place)]
+
+    def rules_at(self, site_id: int, subject_ids: Collection[int]) -> list[RuleRow]:
+        """The rules in force that are about this site, with these entries, whatever their kinds."""
+        return [
+            rule
+            for rule in self._in_force
+            if site_id in self._sites.get(rule.id, {site_id})
+            and (rule.id not in self._named or not self._named[rule.id].isdisjoint(subject_ids))
+        ]
 
     def _covers(self, rule: RuleRow, kind_id: int, site_id: int) -> bool:
         return kind_id in self._kinds.get(rule.id, {kind_id}) and site_id in self._sites.get(rule.id, {site_id})

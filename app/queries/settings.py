@@ -171,7 +171,7 @@ def _person_lines(session: Session, org: int, now: dt.datetime, rows: Sequence[A
     names: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for member_id, site_id, name in session.execute(limits):
         names[member_id][site_id] = name
-    seen, faults = _last_sign_ins(session, org, now, ids), _mail_faults(session, org, ids)
+    seen, faults = _last_sign_ins(session, org, now, ids), mail_faults(session, org, ids)
     return [
         PersonLine(
             **row._mapping,
@@ -184,7 +184,7 @@ def _person_lines(session: Session, org: int, now: dt.datetime, rows: Sequence[A
     ]
 
 
-def _mail_faults(session: Session, org: int, ids: Collection[int]) -> dict[int, str]:
+def mail_faults(session: Session, org: int, ids: Collection[int]) -> dict[int, str]:
     """By member, what became of the last e-mail to the address that they have now, where it did not arrive."""
     to_address = (Member.org_id == Delivery.org_id) & (Member.id == Delivery.recipient_id)
     to_address &= func.lower(Member.email) == func.lower(Delivery.sent_to)

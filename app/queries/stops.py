@@ -52,10 +52,15 @@ class Stops:
     @property
     def problems(self) -> Iterator[str]:
         """In short, for the board of the Today page; the banners say what is to be done."""
-        if self.hold is not None:
-            yield "all messages are held until a person lets them go"
         if self.mail.open_since is not None:
             yield "no e-mail leaves, since the mail server cannot be used"
+        yield from self.halts
+
+    @property
+    def halts(self) -> Iterator[str]:
+        """Those that stop more than e-mail."""
+        if self.hold is not None:
+            yield "all messages are held until a person lets them go"
         if self.clocks_apart:
             yield "nothing is raised or sent, since the clocks are apart"
 

@@ -36,6 +36,15 @@ class SiteLine:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How far each site is checked, when the last check was, and what is wrong with schedulers, checks and delivery."""
+
+    marks: list[watch.SiteWatch]
+    looked_at: dt.datetime | None
+    problems: list[str]
+
+
+@dataclass(frozen=True)
 class Board:
     """All figures of the page. `problems` are sentences: the watch is broken if there is one, or if a site is late."""
 
@@ -78,30 +87,36 @@ class NotWatched:
 
 def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops) -> Board:
     """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
+    look = look_at_watch(session, sight, name, late)
+    missing = list(read_gaps(session, sight))
+    silent = count_by_site(session, sight, Queue.silent)
+    counts = {queue: count_queue(session, sight, queue) for queue in NUMBERED if queue is not Queue.silent}
+    return Board(
+        at=sight.now,
+        stops=stops,
+        problems=[*stops.problems, *look.problems],
+        last_check_at=look.looked_at,
+        gaps={gap: count for gap in Gap if (count := sum(1 for row in missing if row.gap is gap))},
+        counts=counts | {Queue.silent: sum(silent.values())},
+        sites=list(_lines(session, sight, look.marks, silent, missing)),
+    )
+
+
+def look_at_watch(session: Session, sight: Sight, name: str, late: dt.timedelta) -> Look:
+    """How the watch stands over the sites that are seen."""
     last = watch.read_last_scan(session, sight.org)
     looked_at = None if last is None else max(last.started_at, last.quiet_until or last.started_at)
     seen = {site.name for site in sight.in_use}
     marks = [
         mark for mark in watch.read_sites(session, sight.org, name, sight.now, late, looked_at) if mark.site in seen
     ]
-    missing = list(read_gaps(session, sight))
     shown = tuple(f"{name}, {site}: " for site in (*seen, "all sites"))
-    silent = count_by_site(session, sight, Queue.silent)
-    counts = {queue: count_queue(session, sight, queue) for queue in NUMBERED if queue is not Queue.silent}
-    return Board(
-        at=sight.now,
-        stops=stops,
-        problems=[
-            *stops.problems,
-            *watch.problems_of_schedulers(watch.read_schedulers(session, sight.now), sight.now, late),
-            *(one for one in watch.problems_of_scan(name, last, marks) if one.startswith(shown)),
-            *watch.problems_of_delivery(session, sight.org, name, sight.now - late),
-        ],
-        last_check_at=looked_at,
-        gaps={gap: count for gap in Gap if (count := sum(1 for row in missing if row.gap is gap))},
-        counts=counts | {Queue.silent: sum(silent.values())},
-        sites=list(_lines(session, sight, marks, silent, missing)),
-    )
+    problems = [
+        *watch.problems_of_schedulers(watch.read_schedulers(session, sight.now), sight.now, late),
+        *(one for one in watch.problems_of_scan(name, last, marks) if one.startswith(shown)),
+        *watch.problems_of_delivery(session, sight.org, name, sight.now - late),
+    ]
+    return Look(marks, looked_at, problems)
 
 
 def _lines(

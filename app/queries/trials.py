@@ -34,6 +34,12 @@ class Trial:
         return self.outcome is TrialEnd.taken
 
 
+def read_address(session: Session, org: int, member_id: int) -> str | None:
+    """Where a test mail to this member goes."""
+    query = select(Member.email).where(Member.org_id == org, Member.id == member_id)
+    return session.execute(query).scalar_one_or_none()
+
+
 def read_last_trial(session: Session, org: int) -> Trial | None:
     """The test mail that was asked for last, by whomever."""
     query = (

@@ -113,6 +113,7 @@ class Audience:
         for recipient in people.recipients:
             self.routes[recipient.rule_id].append(parse(recipient.recipient))
         self._by_site: dict[tuple[int, int], bool] = {}
+        self._told_at: dict[tuple[int, int], set[int]] = {}
 
     def hears(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
         """Whether the rule finds somebody who is there today, may see the entry, and has a usable channel."""
@@ -144,13 +145,29 @@ class Audience:
             if row.from_on <= today and (row.until_on is None or today <= row.until_on):
                 yield row.member_id
 
+    def told(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> set[int]:
+        """Whom the rule would tell of the entry today: who is there and may see it, with a usable channel or not."""
+        key = (rule.id, subject.site_id)
+        if key not in self._told_at:
+            there = self._at_site(rule, subject.site_id, today)
+            self._told_at[key] = {one for one in there if self.may_be_told(one, subject.site_id, today)}
+        of_entry = self._of_entry(rule, subject, today)
+        return self._told_at[key] | {one for one in of_entry if self.may_be_told(one, subject.site_id, today)}
+
+    def is_held(self, post_id: int | None, site_id: int, day: dt.date) -> bool:
+        """Whether somebody holds the post at the site on that day who is there, and may see the site."""
+        return any(self.may_be_told(one, site_id, day) for one in self._in_post(post_id, site_id, day))
+
+    def may_be_told(self, member_id: int, site_id: int, day: dt.date) -> bool:
+        """Whether the member is there on that day and may see the site, whatever the channel."""
+        may_see = not self.limits.get(member_id) or site_id in self.limits[member_id]
+        return may_see and self._is_present(self.members[member_id], day)
+
     def _hears_any(self, member_ids: Iterable[int], rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
-        for member_id in member_ids:
-            member = self.members[member_id]
-            may_see = not self.limits.get(member_id) or subject.site_id in self.limits[member_id]
-            if may_see and self._is_present(member, today) and is_reachable(member, rule):
-                return True
-        return False
+        return any(
+            self.may_be_told(one, subject.site_id, today) and is_reachable(self.members[one], rule)
+            for one in member_ids
+        )
 
     def _is_present(self, member: MemberRow, today: dt.date) -> bool:
         return (

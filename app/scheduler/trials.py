@@ -37,6 +37,11 @@ ENDS = {
 }
 
 
+def is_filed(reply: Reply) -> bool:
+    """Whether a file took it, and no mail server."""
+    return reply.outcome is Outcome.delivered and reply.verb == "file"
+
+
 def send_trials(sender: Sender, only: int | None) -> list[dict[str, str | None]]:
     """Send what was asked for, of all organisations or of one; which of them failed. Raises TransportDown."""
     errors: list[dict[str, str | None]] = []
@@ -81,7 +86,7 @@ class Posting:
         """Hand it over and write what came of it, whatever that is: it is not tried again."""
         composed = compose_trial(self.letter(), self.sender.settings)
         reply = composed if isinstance(composed, Reply) else self.handed_over(composed)
-        end = ENDS.get(reply.outcome)
+        end = TrialEnd.filed if is_filed(reply) else ENDS.get(reply.outcome)
         if end is not None:
             self.sender.recorded(self.org, self.settling(end, reply))
             log.info("test_mail_settled", org=self.org, outcome=end)

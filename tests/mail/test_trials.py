@@ -271,6 +271,7 @@ def test_files_take_one_too(post: Post, tmp_path: Any) -> None:
     (file,) = (tmp_path / "outbox").iterdir()
     assert file.name.endswith(".eml")
     assert file.name in str(last(post).reply)
+    assert last(post).outcome is TrialEnd.filed  # It reached nobody, and shows nothing of a mail server.
 
 
 def test_at_most_one_a_minute_a_member(post: Post) -> None:

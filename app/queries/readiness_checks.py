@@ -1,0 +1,289 @@
+"""Each check of *Is this site ready?*, judged in plain Python over facts that were read once, and said in a sentence.
+
+Whatever Today and `onus status` count is counted by the same judge (`watched.py`). Nothing that nobody has looked at is
+fine: where a check cannot be made, it is open.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.acts import Status
+from app.domain.delivery import Channel, State
+from app.domain.recipients import POST, parse
+from app.queries.facts import MemberRow, RuleRow, SubjectRow
+from app.queries.sight import SiteDay
+from app.queries.watch import SiteWatch
+from app.queries.watched import Gap, Judge, is_reachable
+from app.wording import wording_of
+
+AHEAD = 30  # Days: a successor who is named within a month can be told in time.
+UNKNOWN_DAY = "The time zone of the site cannot be used, so nobody can say what day it is there: correct it."
+
+
+class About(StrEnum):
+    """What a check is about, in the order of the page."""
+
+    rules = "rules"
+    drafts = "drafts"
+    dates = "dates"
+    responsible = "responsible"
+    posts = "posts"
+    people = "people"
+    watch = "watch"
+    server = "server"
+    line = "line"
+    trial = "trial"
+
+
+class Verdict(StrEnum):
+    """How a check ended. What was not tested is not fine."""
+
+    fine = "fine"
+    open = "open"
+    untested = "untested"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing that is open; the id is that of the kind, the post or the person, whatever the check is about."""
+
+    text: str
+    id: int | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of one site. `count` is how many things are open, where they can be counted."""
+
+    about: About
+    verdict: Verdict
+    sentence: str
+    count: int = 0
+    points: Sequence[Point] = ()
+
+    @property
+    def is_fine(self) -> bool:
+        return self.verdict is Verdict.fine
+
+
+@dataclass(frozen=True)
+class SiteFacts:
+    """What the checks of one site look at: its entries but the archived ones, why some are not watched, and names.
+
+    `told` are the people whom the rules would tell here, with these rules; `faults` what became of the last mail of
+    those whom it did not reach; `undated` the entries that never had a date.
+    """
+
+    site: SiteDay
+    judge: Judge
+    entries: Sequence[SubjectRow]
+    gaps: Mapping[int, Gap]
+    undated: frozenset[int]
+    told: Mapping[int, Sequence[RuleRow]]
+    faults: Mapping[int, str]
+    kinds: Mapping[int, str]
+    posts: Mapping[int, str]
+    members: Mapping[int, str]
+    mark: SiteWatch | None
+    problems: Sequence[str]
+
+    @property
+    def watched(self) -> list[SubjectRow]:
+        """The entries that somebody has put on the watch."""
+        return [entry for entry in self.entries if entry.status == Status.watched]
+
+
+def checks_of(facts: SiteFacts) -> Iterator[Check]:
+    """The checks of the site itself; those of the mail are the organisation's (`mail_checks`)."""
+    for about, check in CHECKS.items():
+        needs_day = about in (About.rules, About.responsible, About.posts, About.people)
+        if needs_day and facts.site.today is None:
+            yield Check(about, Verdict.open, UNKNOWN_DAY)
+        else:
+            yield check(facts)
+
+
+def check_rules(facts: SiteFacts) -> Check:
+    """Each kind of what is watched has a rule in force, with a distance, that finds somebody."""
+    said = {Gap.no_rule: "no rule", Gap.nobody_to_tell: "a rule, and nobody whom it could tell"}
+    kinds = Counter((entry.kind_id, gap) for entry in facts.watched if (gap := facts.gaps.get(entry.id)) in said)
+    if not facts.watched:
+        return Check(About.rules, Verdict.open, "No entry is on the watch here yet, so there is nothing to be told of.")
+    points = [
+        Point(f"{facts.kinds[kind_id]}: {number(count, 'entry has', 'entries have')} {said[gap]}", kind_id)
+        for (kind_id, gap), count in sorted(kinds.items(), key=lambda one: (facts.kinds[one[0][0]].lower(), one[0][1]))
+        if gap is not None
+    ]
+    every = number(len(facts.watched), "entry", "entries")
+    fine = f"Every kind of the {every} on the watch has a rule that finds somebody."
+    count = kinds.total()
+    found = f"No alert comes for {number(count, 'entry', 'entries')}: make a rule for the kind, or name somebody in it."
+    return judged(About.rules, points, fine, found, count)
+
+
+def check_drafts(facts: SiteFacts) -> Check:
+    count = count_of(facts, Gap.draft)
+    found = f"{number(count, 'entry is a draft', 'entries are drafts')}, and nobody is told of a draft: release it."
+    return counted(About.drafts, count, "No entry waits to be released.", found)
+
+
+def check_dates(facts: SiteFacts) -> Check:
+    """What never had a date is taken for what does not expire; it is counted beside, and leaves the site ready."""
+    dateless = [id for id, gap in facts.gaps.items() if gap is Gap.no_date]
+    never = sum(1 for id in dateless if id in facts.undated)
+    count = len(dateless) - never
+    beside = ""
+    if never:
+        has = number(never, "entry has never had a date and is", "entries have never had a date and are")
+        beside = f" Besides, {has} taken for one that does not expire: no alert ever comes for it."
+        if never > 1:
+            beside = f" Besides, {has} taken for such that do not expire: no alert ever comes for them."
+    fine = "Every entry on the watch that had a date has an open one." + beside
+    has_no = number(count, "entry has no open date", "entries have no open date")
+    found = f"{has_no}: the last one was closed, and no next one was set. Set it, or archive the entry.{beside}"
+    return counted(About.dates, count, fine, found)
+
+
+def check_responsible(facts: SiteFacts) -> Check:
+    """Somebody who is there answers for each entry: a person, or whoever holds a post today."""
+    lacks: Counter[str] = Counter()
+    for entry in facts.watched:
+        if (lack := lack_of_owner(facts, entry)) is not None:
+            lacks[lack] += 1
+    points = [Point(f"{number(count, 'entry', 'entries')}: {lack}") for lack, count in sorted(lacks.items())]
+    count = lacks.total()
+    found = f"Nobody is responsible for {number(count, 'entry', 'entries')}: name a person, or fill the post."
+    return judged(About.responsible, points, "Somebody is responsible for every entry on the watch.", found, count)
+
+
+def lack_of_owner(facts: SiteFacts, entry: SubjectRow) -> str | None:
+    audience, day = facts.judge.audience, facts.site.today
+    if day is None or (entry.owner_member_id is None and entry.owner_post_id is None):
+        return "neither a person nor a post is named"
+    if entry.owner_member_id is not None and audience.may_be_told(entry.owner_member_id, entry.site_id, day):
+        return None
+    if entry.owner_post_id is None:
+        return f"{facts.members[entry.owner_member_id or 0]} is not there any more, or may not see the site"
+    if audience.is_held(entry.owner_post_id, entry.site_id, day):
+        return None
+    return f"nobody holds the post {facts.posts[entry.owner_post_id]}"
+
+
+def check_posts(facts: SiteFacts) -> Check:
+    """Each post that a rule in force or an entry names is filled today, and stays so for thirty days."""
+    named = {name.lower(): name for name in named_posts(facts)}
+    points = [point for name in sorted(named) if (point := fault_of_post(facts, name, named[name])) is not None]
+    if not named:
+        return Check(About.posts, Verdict.fine, "No rule and no entry here names a post.")
+    every = number(len(named), "post", "posts")
+    fine = f"Filled, today and for the next {AHEAD} days: the {every} that rules and entries here name."
+    found = f"{len(points)} of the {every} that rules and entries here name must be filled."
+    return judged(About.posts, points, fine, found, len(points))
+
+
+def named_posts(facts: SiteFacts) -> Iterator[str]:
+    ids = {entry.id for entry in facts.entries}
+    for rule in facts.judge.reach.rules_at(facts.site.id, ids):
+        beside = [parse(rule.fallback)] if rule.fallback else []
+        for recipient in (*facts.judge.audience.routes.get(rule.id, ()), *beside):
+            if recipient.route == POST and recipient.name:
+                yield recipient.name
+    for post_id in {entry.owner_post_id for entry in facts.entries} - {None}:
+        yield facts.posts[post_id or 0]
+
+
+def fault_of_post(facts: SiteFacts, folded: str, name: str) -> Point | None:
+    audience, today = facts.judge.audience, facts.site.today
+    post_id = audience.posts.get(folded)
+    if today is None:
+        return None
+    for ahead in range(AHEAD + 1):
+        on = today + dt.timedelta(ahead)
+        if not audience.is_held(post_id, facts.site.id, on):
+            when = f"from {day(on)} on nobody holds it" if ahead else "nobody holds it today"
+            return Point(f"{facts.posts.get(post_id or 0, name)}: {when}", post_id)
+    return None
+
+
+def check_people(facts: SiteFacts) -> Check:
+    """Whoever would be told here can be reached by each rule that tells them."""
+    if not facts.told:
+        return Check(About.people, Verdict.open, "No rule would tell anybody of anything here, as things stand.")
+    lacks = {id: lack for id, rules in facts.told.items() if (lack := lack_of_channel(facts, id, rules)) is not None}
+    points = [Point(f"{facts.members[id]}: {lacks[id]}", id) for id in sorted(lacks, key=lambda id: facts.members[id])]
+    every = number(len(facts.told), "person", "people")
+    fine = f"Reachable: the {every} whom the rules would tell here."
+    found = f"{len(points)} of the {every} whom the rules would tell here cannot be reached."
+    return judged(About.people, points, fine, found, len(points))
+
+
+def lack_of_channel(facts: SiteFacts, member_id: int, rules: Sequence[RuleRow]) -> str | None:
+    member = facts.judge.audience.members[member_id]
+    fault = facts.faults.get(member_id)
+    for rule in rules:
+        if not is_reachable(member, rule):
+            return unreachable(member, rule)
+        signs_in = Channel.in_app in rule.channels and member.account_id is not None
+        if fault is not None and not signs_in:
+            return "the last mail came back" if fault == State.bounced else "the last mail was refused"
+    return None
+
+
+def unreachable(member: MemberRow, rule: RuleRow) -> str:
+    """Why no channel of the rule reaches the member."""
+    by_app = "" if Channel.in_app not in rule.channels else ", and there is no sign-in"
+    if Channel.email not in rule.channels:
+        return f"the rule {rule.name} tells in the app only, and there is no sign-in"
+    return f"there is no e-mail address{by_app}" if not member.email else f"e-mail alerts are off{by_app}"
+
+
+def check_watch(facts: SiteFacts) -> Check:
+    """The site was checked up to its today, and the watch runs: as Today says it."""
+    mark = facts.mark
+    points = [Point(problem) for problem in facts.problems]
+    if mark is None or mark.today is None:
+        points.append(Point(UNKNOWN_DAY))
+    elif mark.scanned_through is None:
+        points.append(Point("The site was not checked yet: the watch looks at it within minutes, if it runs."))
+    elif not mark.up_to_date:
+        points.append(Point(f"Checked up to {day(mark.scanned_through)} only, and there it is {day(mark.today)}."))
+    until = f" The site is checked up to {day(mark.scanned_through)}." if mark and mark.scanned_through else ""
+    found = "Alerts of this site may be late until this is put right; none is lost."
+    return judged(About.watch, points, f"The watch is running.{until}", found, len(points))
+
+
+CHECKS: Mapping[About, Callable[[SiteFacts], Check]] = {
+    About.rules: check_rules,
+    About.drafts: check_drafts,
+    About.dates: check_dates,
+    About.responsible: check_responsible,
+    About.posts: check_posts,
+    About.people: check_people,
+    About.watch: check_watch,
+}
+
+
+def count_of(facts: SiteFacts, gap: Gap) -> int:
+    return sum(1 for one in facts.gaps.values() if one is gap)
+
+
+def judged(about: About, points: Sequence[Point], fine: str, found: str, count: int) -> Check:
+    return Check(about, Verdict.open, found, count, tuple(points)) if points else Check(about, Verdict.fine, fine)
+
+
+def counted(about: About, count: int, fine: str, found: str) -> Check:
+    return Check(about, Verdict.open, found, count) if count else Check(about, Verdict.fine, fine)
+
+
+def number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def day(on: dt.date) -> str:
+    """A date in words, as everywhere on the screens."""
+    return wording_of("en").day(on, "d MMMM y")

@@ -9,9 +9,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from app.database import SCHEDULER, borrowed
 from app.ledger.planning import plan_simply
-from app.ledger.site_days import read_site_days
+from app.ledger.site_days import SiteDays, read_site_days
+from app.ledger.standings import TOLD
 from app.models.wanted import REACH, WANTED
 from app.trail.act import Act
 
@@ -48,6 +51,27 @@ with new as materialized ({NEW}
   select :org, :now, :actor, 'superseded', subject_id, id,
          jsonb_build_object('run', cast(:run as bigint), 'rule', rule_id, 'threshold', threshold, 'due_on', due_on,
                             'reason', 'start')
+  from held_back order by id
+  returning id
+), unsealed as (
+  insert into audit_unsealed (org_id, event_id) select :org, id from event)
+select count(*) from held_back"""
+
+# What was raised for a date before it was closed, and told to nobody: it is there already, and would be told once the
+# date is open again. A move names its origin (law 3); what was told stays as it is.
+HOLD_BACK_RAISED = f"""
+with new as materialized ({NEW}
+), held_back as (
+  update notification_ledger l set standing = 'superseded', reason = 'start'
+  from new n
+  where l.org_id = :org and l.subject_id = n.subject_id and l.rule_id = n.rule_id and l.due_on = n.due_on
+    and l.threshold = n.threshold and l.delivered_at is null and not {TOLD}
+    and (l.standing in ('open', 'withdrawn') or l.standing = 'superseded' and l.reason is not distinct from 'sharper')
+  returning l.id, l.subject_id, l.rule_id, l.threshold, l.due_on
+), event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, claim_id, detail)
+  select :org, :now, :actor, 'superseded', subject_id, id,
+         jsonb_build_object('rule', rule_id, 'threshold', threshold, 'due_on', due_on, 'reason', 'start')
   from held_back order by id
   returning id
 ), unsealed as (
@@ -98,18 +122,7 @@ def hold_back(
 
     New are the pairs of a rule that it did not have before, or these obligations.
     """
-    act.session.flush()
-    plan_simply(act)
-    days = read_site_days(act)
-    thresholds = [row.threshold for row in act.run("select distinct threshold from rule_threshold where org_id = :org")]
-    facts = days.facts | days.horizons(thresholds) | {
-        "subjects": None,
-        "rule": rule_id,
-        "obligations": None if obligation_ids is None else list(obligation_ids),
-        "seen": before.deadlines if before else None,
-        "k_subjects": [subject for subject, _ in before.pairs] if before else [],
-        "k_thresholds": [threshold for _, threshold in before.pairs] if before else [],
-    }  # fmt: skip
+    days, facts = facts_of(act, rule_id, before, obligation_ids)
     combinations: list[tuple[int, str, dt.date]] = sorted(
         {(n.site_id, n.threshold, n.due_on) for n in act.run(NEW, facts)}
     )
@@ -120,3 +133,34 @@ def hold_back(
         "values (:org, 'start', :actor, :now, :now, false) returning id"
     ).scalar_one()
     return int(act.run(HOLD_BACK, facts | days.alert_days(combinations) | {"run": run}).scalar_one())
+
+
+def hold_back_raised(act: Act, obligation_ids: Sequence[int]) -> int:
+    """Write what these obligations had raised before, told to nobody, as superseded (start); the number of claims.
+
+    For dates that are open again. What leaves with such a claim is cancelled by the next align, right before it leaves.
+    """
+    if not obligation_ids:
+        return 0
+    _, facts = facts_of(act, None, None, obligation_ids)
+    with borrowed(act.session, SCHEDULER):
+        return int(act.run(HOLD_BACK_RAISED, facts).scalar_one())
+
+
+def facts_of(
+    act: Act, rule_id: int | None, before: Before | None, obligation_ids: Sequence[int] | None
+) -> tuple[SiteDays, dict[str, Any]]:
+    """Each site's day, and what the statements of this module are given."""
+    act.session.flush()
+    plan_simply(act)
+    days = read_site_days(act)
+    thresholds = [row.threshold for row in act.run("select distinct threshold from rule_threshold where org_id = :org")]
+    facts = {
+        "subjects": None,
+        "rule": rule_id,
+        "obligations": None if obligation_ids is None else list(obligation_ids),
+        "seen": before.deadlines if before else None,
+        "k_subjects": [subject for subject, _ in before.pairs] if before else [],
+        "k_thresholds": [threshold for _, threshold in before.pairs] if before else [],
+    }
+    return days, days.facts | days.horizons(thresholds) | facts

@@ -19,7 +19,7 @@ from app.domain.acts import ArchiveReason, SnoozeReason, Status
 from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_reference
 from app.ledger.queue import changed
-from app.ledger.start import hold_back
+from app.ledger.start import hold_back, hold_back_raised
 from app.models import Member, Obligation, Site, Subject
 from app.operations import typed
 from app.operations.obligations import open_obligation
@@ -257,6 +257,7 @@ def release(act: Act, subject: Subject, start: str = NOW) -> bool:
         own = select(Obligation.id).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
         open_ids = act.session.scalars(own.where(Obligation.closed_at.is_(None)).order_by(Obligation.id)).all()
         hold_back(act, obligation_ids=open_ids)
+        hold_back_raised(act, open_ids)  # Of an entry that has come back by an import.
     return True
 
 

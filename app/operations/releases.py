@@ -10,20 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.database import SCHEDULER, borrowed
+from app.domain.delivery import State
 from app.domain.errors import Refused, quoted
 from app.ledger.planning import judge_alone
 from app.ledger.scan import look
 from app.ledger.site_days import read_site_days
-from app.ledger.start import hold_back
+from app.ledger.start import hold_back, hold_back_raised
 from app.operations.imports import NEXT, NOW, queue
 from app.trail.act import Act
 
 MOST_PREVIEWED = 20_000  # Drafts of one import whose alerts are worked out on a page; it takes five seconds.
 
+IN_ERROR = "select in_error_at is not null from import_run where org_id = :org and id = :import_run"
+
 # The events of an import bear its instant, by which the trail is indexed.
 DRAFTS = """
 select s.id from import_run r
-join audit_event e on e.org_id = :org and e.at = r.at and e.type = 'subject_created'
+join audit_event e on e.org_id = :org and e.at = r.at and e.type in ('subject_created', 'subject_restored')
  and e.detail -> 'import_run_id' = to_jsonb(r.id)
 join subject s on s.org_id = :org and s.id = e.subject_id
 where r.org_id = :org and r.id = :import_run and s.status = 'draft'
@@ -48,6 +51,9 @@ OPEN_DATES = """
 select id from obligation
 where org_id = :org and subject_id = any (cast(:ids as bigint[])) and closed_at is null order by id"""
 
+LAST_EVENT = "select coalesce(max(id), 0) from audit_event where org_id = :org"
+
+# What is raised now, or once more, as it is for an entry that has come back; and what is on its way for it.
 TOLD = """
 select n.subject_id, n.reference, n.title, s.name as site, n.threshold, n.due_on, n.crossed_on,
        coalesce(array_agg(distinct m.name order by m.name) filter (where m.id is not null), '{}') as people,
@@ -55,9 +61,12 @@ select n.subject_id, n.reference, n.title, s.name as site, n.threshold, n.due_on
        count(d.id) as messages
 from notification_ledger n
 join site s on s.org_id = :org and s.id = n.site_id
-left join delivery d on d.org_id = :org and d.claim_id = n.id
+left join delivery d on d.org_id = :org and d.claim_id = n.id and d.state = :waiting
 left join member m on m.org_id = :org and m.id = d.recipient_id
-where n.org_id = :org and n.subject_id = any (cast(:ids as bigint[])) and n.claimed_at = :now and n.standing = 'open'
+where n.org_id = :org and n.subject_id = any (cast(:ids as bigint[])) and n.standing = 'open'
+  and n.id in (select e.claim_id from audit_event e
+               where e.org_id = :org and e.at = :now and e.id > :since
+                 and e.type in ('claimed', 'reopened', 'delivery_due'))
 group by n.id, n.subject_id, n.reference, n.title, s.name, n.threshold, n.due_on, n.crossed_on
 order by n.due_on, n.reference, n.id"""
 
@@ -104,7 +113,7 @@ class _Undone(Exception):
 
 
 def drafts_of(act: Act, import_run_id: int) -> list[int]:
-    """The entries that the import has made and that nobody has released yet."""
+    """The entries that the import has made or brought back, and that nobody has released yet."""
     return [row.id for row in act.run(DRAFTS, {"import_run": import_run_id})]
 
 
@@ -114,30 +123,35 @@ def preview_release(act: Act, import_run_id: int) -> Preview:
     if not drafts or len(drafts) > MOST_PREVIEWED:
         return Preview(len(drafts), None if drafts else [])
     alerts: list[Alert] = []
+    since = act.run(LAST_EVENT).scalar_one()
     try:
         with act.session.begin_nested():
             release_drafts(act, import_run_id, NOW)
-            alerts = raised(act, drafts)
+            alerts = raised(act, drafts, since)
             raise _Undone
     except _Undone:
         act.session.expire_all()
     return Preview(len(drafts), alerts)
 
 
-def raised(act: Act, subject_ids: list[int]) -> list[Alert]:
+def raised(act: Act, subject_ids: list[int], since: int) -> list[Alert]:
+    """What the next check raises for these entries. `since` is the last event before."""
     with borrowed(act.session, SCHEDULER):
         judge_alone(act)
         look(act, read_site_days(act), subject_ids, None)
-        return [Alert(**row._mapping) for row in act.run(TOLD, {"ids": subject_ids})]
+        facts = {"ids": subject_ids, "since": since, "waiting": State.pending}
+        return [Alert(**row._mapping) for row in act.run(TOLD, facts)]
 
 
 def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[int]:
     """Watch all drafts of the import. With start `next` nothing is told of what has come already.
 
-    Raises Refused if none is left.
+    Raises Refused if none is left, and for an import that was entered in error.
     """
     if start not in (NOW, NEXT):
         raise Refused(f"{quoted(start)} is not a start: write {NOW} or {NEXT}.")
+    if act.run(IN_ERROR, {"import_run": import_run_id}).scalar():
+        raise Refused("This import was entered in error: what is left of it is released entry by entry.")
     facts = {"ids": drafts_of(act, import_run_id), "import_run": import_run_id, "start": start}
     released = [row.subject_id for row in act.run(RELEASE, facts)]
     if not released:
@@ -145,5 +159,7 @@ def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[i
     act.record("import_released", import_run_id=import_run_id, start=start, entries=len(released))
     queue(act, released)
     if start == NEXT:
-        hold_back(act, obligation_ids=[row.id for row in act.run(OPEN_DATES, {"ids": released})])
+        dates = [row.id for row in act.run(OPEN_DATES, {"ids": released})]
+        hold_back(act, obligation_ids=dates)
+        hold_back_raised(act, dates)  # Of an entry that has come back.
     return released

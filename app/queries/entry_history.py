@@ -91,10 +91,10 @@ def read_history(session: Session, org: int, subject_id: int, before: int | None
         query = query.where(event.id < before)
     found = [Event(*row) for row in session.execute(query)]
     shown = found[:EVENTS_AT_ONCE]
-    return History(shown, _names(session, org, shown), shown[-1].id if len(found) > EVENTS_AT_ONCE else None)
+    return History(shown, names_of(session, org, shown), shown[-1].id if len(found) > EVENTS_AT_ONCE else None)
 
 
-def _names(session: Session, org: int, events: Sequence[Event]) -> Names:
+def names_of(session: Session, org: int, events: Sequence[Event]) -> Names:
     """One look for each table, however many events there are."""
     wanted: dict[type[Base], set[int]] = {table: set() for table in TEXT_OF}
     for event in events:

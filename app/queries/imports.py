@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Text, and_, cast, func, literal, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
+from app.domain.acts import Contents
 from app.models import AuditEvent, ImportRun, ImportUpload, Member
 from app.queries.keyset import Cursor, Page, page_of
 
@@ -26,7 +27,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Run:
-    """An import that was applied. `by` is empty for a command of the operator."""
+    """An import that was applied, and since when it is in error. `by` and `in_error_by` are empty for the operator."""
 
     id: int
     at: dt.datetime
@@ -34,6 +35,9 @@ class Run:
     file_sha256: str
     counts: Mapping[str, int]
     by: str | None
+    in_error_at: dt.datetime | None
+    in_error_by: str | None
+    in_error_note: str
 
 
 @dataclass(frozen=True)
@@ -49,38 +53,49 @@ class Record:
     due_on: dt.date | None
 
 
-def read_waiting(session: Session, org: int) -> Sequence[Waiting]:
+def read_waiting(session: Session, org: int, contents: Contents = Contents.register) -> Sequence[Waiting]:
     query = select(ImportUpload.id, ImportUpload.at, ImportUpload.file_name, Member.name)
     query = query.join(Member, and_(Member.org_id == org, Member.id == ImportUpload.member_id))
     query = query.where(ImportUpload.org_id == org, ImportUpload.import_run_id.is_(None))
+    query = query.where(ImportUpload.contents == contents)
     return [Waiting(*row) for row in session.execute(query.order_by(ImportUpload.id.desc()))]
 
 
-def read_runs(session: Session, org: int, after: Cursor | None = None) -> Page[Run]:
+def read_runs(
+    session: Session, org: int, after: Cursor | None = None, contents: Contents = Contents.register
+) -> Page[Run]:
     """The imports, the last one first."""
-    query = _runs(org).order_by(ImportRun.id.desc()).limit(51)
+    query = _runs(org, contents).order_by(ImportRun.id.desc()).limit(51)
     if after is not None:
         query = query.where(ImportRun.id < after[1])
     return page_of([Run(*row) for row in session.execute(query)], lambda run: (0, run.id))
 
 
-def read_run(session: Session, org: int, import_run_id: int) -> Run | None:
-    row = session.execute(_runs(org).where(ImportRun.id == import_run_id)).one_or_none()
+def read_run(session: Session, org: int, import_run_id: int, contents: Contents = Contents.register) -> Run | None:
+    row = session.execute(_runs(org, contents).where(ImportRun.id == import_run_id)).one_or_none()
     return Run(*row) if row else None
 
 
-def read_run_of_file(session: Session, org: int, file_sha256: str) -> Run | None:
+def read_run_of_file(
+    session: Session, org: int, file_sha256: str, contents: Contents = Contents.register
+) -> Run | None:
     """The last import of this very file."""
-    query = _runs(org).where(ImportRun.file_sha256 == file_sha256).order_by(ImportRun.id.desc()).limit(1)
+    query = _runs(org, contents).where(ImportRun.file_sha256 == file_sha256).order_by(ImportRun.id.desc()).limit(1)
     row = session.execute(query).one_or_none()
     return Run(*row) if row else None
 
 
-def _runs(org: int) -> Any:
-    actor = literal("member:") + cast(Member.id, Text)
-    columns = (ImportRun.id, ImportRun.at, ImportRun.file_name, ImportRun.file_sha256, ImportRun.counts, Member.name)
-    named = and_(Member.org_id == org, actor == ImportRun.actor)
-    return select(*columns).outerjoin(Member, named).where(ImportRun.org_id == org)
+def _runs(org: int, contents: Contents) -> Any:
+    run, other = ImportRun, aliased(Member)
+    columns = (run.id, run.at, run.file_name, run.file_sha256, run.counts, Member.name)
+    query = select(*columns, run.in_error_at, other.name, run.in_error_note)
+    query = query.outerjoin(Member, _is(Member, org, run.actor))
+    return query.outerjoin(other, _is(other, org, run.in_error_by)).where(run.org_id == org, run.contents == contents)
+
+
+def _is(member: Any, org: int, actor: Any) -> Any:
+    """Whether the actor is this member."""
+    return and_(member.org_id == org, literal("member:") + cast(member.id, Text) == actor)
 
 
 def read_records(session: Session, org: int, import_run_id: int, outcomes: Sequence[str], most: int) -> list[Record]:

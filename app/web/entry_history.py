@@ -13,14 +13,15 @@ from app.web.words import OF, before, day, every, moment, word
 
 SCHEDULER, OPERATOR = "system:scheduler", "system:operator"
 EMPTY = "nothing"
-DATES = ("old", "new", "due_from")  # What the sentences ask for as a date, besides whatever ends in _on.
+DATES = ("old", "new", "due_from", "snoozed_until")  # What is a date, besides whatever ends in _on.
 
 LABELS: Mapping[str, str] = {
     "title": "Title", "kind": "Kind", "kind_id": "Kind", "owner_member_id": "Responsible", "holder_id": "Holder",
     "recurrence": "Comes again", "recurrence_basis": "Counted", "legal_basis": "Legal basis", "notes": "Notes",
     "part_of_id": "Part of", "site_id": "Site", "filed_on": "Filed on", "filed_reference": "Receipt",
     "in_force_meanwhile": "In force meanwhile", "ask_again_on": "Ask again on", "filing_ended_on": "Answered on",
-    "filing_result": "Answer",
+    "filing_result": "Answer", "owner_post_id": "Responsible post", "due_on": "Due date",
+    "snoozed_until": "Paused until", "due_from": "Later dates are counted from",
 }  # fmt: skip
 REASONS: Mapping[str, str] = {
     "date_moved": "move_reason", "subject_snoozed": "snooze_reason", "subject_archived": "archive_reason",
@@ -67,6 +68,8 @@ def sentence(event: Event, names: Names) -> str:
         words += f" ({word(event.detail['reason'], REASONS[event.type])})"
     if "line" in event.detail:
         words += f", by an import (line {event.detail['line']} of the file)"
+    elif "import_in_error" in event.detail:
+        words += ", with a whole import that was entered in error"
     return words
 
 
@@ -77,7 +80,7 @@ PLAIN: Mapping[str, str] = {
     "holder_assigned": "Changed the holder",
     "subject_archived": "Archived it",
     "subject_out_of_service": "Took it out of service",
-    "subject_restored": "Put it back on the watch",
+    "left_by_mistaken_import": "Left it as it is",
     "subject_moved": "Moved it to another site",
     "snooze_ended": "Ended the pause of its alerts",
     "claim_refreshed": "Brought an alert that was not sent yet up to date",
@@ -145,6 +148,7 @@ def answered(detail: Mapping[str, Any], names: Names) -> str:
 BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "subject_created": created,
     "subject_snoozed": lambda d, _: f"Paused its alerts until {on(d, 'new')}",
+    "subject_restored": lambda d, _: f"Put it back {'as a draft' if d.get('new') == 'draft' else 'on the watch'}",
     "subject_released": lambda d, _: f"Released the draft: {word(d.get('start'), 'start').lower()}",
     "obligation_opened": opened,
     "obligation_closed": closed,

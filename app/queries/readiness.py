@@ -146,16 +146,18 @@ def mail_checks(stops: Stops, trial: Trial | None) -> Iterator[Check]:
             yield Check(about, Verdict.fine, "Not needed: no rule in force tells by e-mail.")
         return
     if not mail.is_configured:
-        yield Check(About.server, Verdict.open, "No mail server is set up: whoever runs Onus sets ONUS_SMTP_URL.", 1)
+        yield Check(About.server, Verdict.open, "No mail server is set up: whoever runs Onus sets ONUS_SMTP_URL.")
     elif mail.to_files:
         files = (
             "E-mail is written to files of the host of Onus and reaches nobody: whoever runs Onus sets ONUS_SMTP_URL."
         )
-        yield Check(About.server, Verdict.open, files, 1)
+        yield Check(About.server, Verdict.open, files)
     else:
         yield Check(About.server, Verdict.fine, "A mail server is set up.")
     if mail.open_since is not None:
-        yield Check(About.line, Verdict.open, f"The mail server cannot be used: {mail.reason}. Messages wait.", 1)
+        yield Check(About.line, Verdict.open, f"The mail server cannot be used: {mail.reason}. Messages wait.")
+    elif mail.to_files:
+        yield Check(About.line, Verdict.untested, "Not tested: e-mail is written to files.")
     elif mail.is_configured:
         yield Check(About.line, Verdict.fine, "Nothing keeps e-mail from leaving.")
     else:
@@ -178,4 +180,4 @@ def check_trial(trial: Trial | None) -> Check:
         TrialEnd.too_late: "The last test mail was not sent: no mail was sent within an hour.",
     }
     verdict = Verdict.untested if trial.outcome in (None, TrialEnd.filed) else Verdict.open
-    return Check(About.trial, verdict, said[trial.outcome], 1)
+    return Check(About.trial, verdict, said[trial.outcome])

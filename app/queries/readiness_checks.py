@@ -50,10 +50,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """One thing that is open; the id is that of the kind, the post or the person, whatever the check is about."""
+    """One thing that is open. The id is that of the kind, the post or the person, whatever the check is about;
+    `responsible` is what finds its entries in the register."""
 
     text: str
     id: int | None = None
+    responsible: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,27 +153,32 @@ def check_dates(facts: SiteFacts) -> Check:
 
 def check_responsible(facts: SiteFacts) -> Check:
     """Somebody who is there answers for each entry: a person, or whoever holds a post today."""
-    lacks: Counter[str] = Counter()
+    lacks: Counter[tuple[str, str]] = Counter()
     for entry in facts.watched:
         if (lack := lack_of_owner(facts, entry)) is not None:
             lacks[lack] += 1
-    points = [Point(f"{number(count, 'entry', 'entries')}: {lack}") for lack, count in sorted(lacks.items())]
+    points = [
+        Point(f"{number(count, 'entry', 'entries')}: {lack}", responsible=responsible)
+        for (lack, responsible), count in sorted(lacks.items())
+    ]
     count = lacks.total()
     found = f"Nobody is responsible for {number(count, 'entry', 'entries')}: name a person, or fill the post."
     return judged(About.responsible, points, "Somebody is responsible for every entry on the watch.", found, count)
 
 
-def lack_of_owner(facts: SiteFacts, entry: SubjectRow) -> str | None:
+def lack_of_owner(facts: SiteFacts, entry: SubjectRow) -> tuple[str, str] | None:
+    """Why nobody answers for the entry, and whom the register names in its place."""
     audience, day = facts.judge.audience, facts.site.today
     if day is None or (entry.owner_member_id is None and entry.owner_post_id is None):
-        return "neither a person nor a post is named"
+        return "neither a person nor a post is named", "nobody"
     if entry.owner_member_id is not None and audience.may_be_told(entry.owner_member_id, entry.site_id, day):
         return None
     if entry.owner_post_id is None:
-        return f"{facts.members[entry.owner_member_id or 0]} is not there any more, or may not see the site"
+        name = facts.members[entry.owner_member_id or 0]
+        return f"{name} is not there any more, or may not see the site", f"member:{entry.owner_member_id}"
     if audience.is_held(entry.owner_post_id, entry.site_id, day):
         return None
-    return f"nobody holds the post {facts.posts[entry.owner_post_id]}"
+    return f"nobody holds the post {facts.posts[entry.owner_post_id]}", f"post:{entry.owner_post_id}"
 
 
 def check_posts(facts: SiteFacts) -> Check:

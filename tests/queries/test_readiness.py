@@ -345,6 +345,7 @@ MAIL = {
     "down": (mail_down, {}, About.line, Verdict.open, "connection refused"),
     "none": (None, {"smtp_url": None}, About.server, Verdict.open, "ONUS_SMTP_URL"),
     "no line": (None, {"smtp_url": None}, About.line, Verdict.untested, "there is no mail server"),
+    "no line to files": (None, {"smtp_url": "file:"}, About.line, Verdict.untested, "written to files"),
     "files": (None, {"smtp_url": "file:"}, About.server, Verdict.open, "reaches nobody"),
 }
 

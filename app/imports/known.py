@@ -104,9 +104,14 @@ class Present:
         return {day: obligation_id for day, obligation_id, is_open in self.dates if is_open}
 
 
-def read_known(act: Act) -> Known:
+def read_places(act: Act) -> dict[str, Place]:
+    """The sites of the organisation by their folded names."""
     sites = select(Site.id, Site.name, Site.archived_at).where(Site.org_id == act.org)
     places = [Place(row.id, row.name, row.archived_at is not None) for row in act.session.execute(sites)]
+    return {key_of(place.name): place for place in places}
+
+
+def read_known(act: Act) -> Known:
     limits: dict[int, set[int]] = defaultdict(set)
     pairs = select(MemberSite.member_id, MemberSite.site_id).where(MemberSite.org_id == act.org)
     for member_id, site_id in act.session.execute(pairs):
@@ -117,7 +122,7 @@ def read_known(act: Act) -> Known:
         person = Person(row.id, row.is_active, frozenset(limits[row.id]))
         for name in {row.email, row.number} - {None, ""}:
             people[name.casefold()].append(person)
-    return Known({key_of(place.name): place for place in places}, dict(people))
+    return Known(read_places(act), dict(people))
 
 
 def lock_present(act: Act, references: Collection[str]) -> None:

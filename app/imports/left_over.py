@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.imports.outcomes import Outcome, Row
+from app.imports.records import Record
 from app.imports.register import Found
 
 LEFT = (Outcome.rejected, Outcome.conflict, Outcome.confirm)  # What waits for a person.
@@ -37,10 +38,13 @@ class LeftOver:
 
 def left_over_of(found: Found, rows: Iterable[Row]) -> LeftOver:
     reasons = {row.line: row.reason for row in rows if row.outcome in LEFT}
-    header = list(found.columns.names)
-    kept = [(record.line, reasons[record.line], list(record.cells)) for record in found.table.records
-            if record.line in reasons]  # fmt: skip
-    return LeftOver(header, kept)
+    return left_of(found.columns.names, found.table.records, reasons)
+
+
+def left_of(names: Iterable[str], records: Iterable[Record], reasons: Mapping[int, str]) -> LeftOver:
+    """The records whose lines have a reason, as they stood in the file."""
+    kept = [(record.line, reasons[record.line], list(record.cells)) for record in records if record.line in reasons]
+    return LeftOver(list(names), kept)
 
 
 def as_csv(left: LeftOver) -> bytes:

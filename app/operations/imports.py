@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from app.domain.acts import MoveReason, Status
+from app.domain.acts import Contents, MoveReason, Status
 from app.domain.errors import Refused
 from app.ledger.queue import changed
 from app.ledger.start import hold_back
@@ -30,8 +30,8 @@ SOURCE = "import"
 TAKE_TURNS = "select pg_advisory_xact_lock(hashtextextended('onus import', :org))"
 
 KEEP = """
-insert into import_run (org_id, at, actor, file_name, file_sha256, mapping, counts, rows)
-values (:org, :now, :actor, :file_name, :file_sha256, cast(:mapping as jsonb), cast(:counts as jsonb),
+insert into import_run (org_id, at, actor, contents, file_name, file_sha256, mapping, counts, rows)
+values (:org, :now, :actor, :contents, :file_name, :file_sha256, cast(:mapping as jsonb), cast(:counts as jsonb),
         cast(:rows as jsonb))
 returning id"""
 
@@ -130,6 +130,7 @@ class Evidence:
     mapping: Mapping[str, Any]
     counts: Mapping[str, int]
     rows: Iterable[Mapping[str, Any]]
+    contents: Contents = Contents.register
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,7 @@ def keep(act: Act, evidence: Evidence) -> int:
     """Keep the import itself. Its rows are made into JSON piece by piece: as objects they would fill the memory."""
     pieces = [as_json(batch)[1:-1] for batch in batches(evidence.rows)]
     facts = {
+        "contents": evidence.contents.value,
         "file_name": evidence.file_name,
         "file_sha256": evidence.file_sha256,
         "mapping": json.dumps(evidence.mapping),
@@ -210,7 +212,7 @@ def keep(act: Act, evidence: Evidence) -> int:
     }
     run_id: int = act.run(KEEP, facts).scalar_one()
     file = {"name": evidence.file_name, "sha256": evidence.file_sha256}
-    act.record("register_imported", import_run_id=run_id, file=file, counts=dict(evidence.counts))
+    act.record(f"{evidence.contents}_imported", import_run_id=run_id, file=file, counts=dict(evidence.counts))
     return run_id
 
 

@@ -45,14 +45,14 @@ def change_address(act: Act, member_id: int, email: str) -> bool:
     if address is not None and act.session.execute(taken.where(Member.id != member_id)).first() is not None:
         raise Refused(f"{address} is another member's address: correct it, or open that person.")
     if member.email is not None:
-        _rename_in_rules(act, member.email, address)
+        rename_in_rules(act, member.email, address)
     member.email = address
     changed(act)
     act.record("member_address_changed", member_id=member.id, has_address=address is not None)
     return True
 
 
-def _rename_in_rules(act: Act, old: str, new: str | None) -> None:
+def rename_in_rules(act: Act, old: str, new: str | None) -> None:
     """Recipients and fallbacks are addresses in a rule. Raises Refused where one would name nobody."""
     recipients = select(RuleRecipient).where(RuleRecipient.org_id == act.org)
     named = act.session.scalars(

@@ -20,8 +20,8 @@ from app.domain.acts import Role, Status
 from app.domain.errors import Refused, quoted
 from app.domain.folding import fold_address, fold_name
 from app.ledger.queue import changed
-from app.models import Account, Member, MemberSite, Organisation, Post, Site, SitePost, Subject
-from app.operations import kinds, typed
+from app.models import Member, MemberSite, Organisation, Post, Site, SitePost, Subject
+from app.operations import accounts, kinds, typed
 from app.operations.typed import iso
 from app.trail.act import Act
 
@@ -159,11 +159,16 @@ def add_member(
     password_hash: str | None = None,
     valid_until: dt.date | None = None,
 ) -> int:
-    """A member with an account: theirs if the address has one, else a new one, by which they can be let in later."""
+    """A member with an account: theirs if the address has one, else a new one, by which they can be let in later.
+
+    Whoever is a member without an account gets one, and this role. Raises Refused for who has one already.
+    """
     address, known = fold_address(email), typed.code(Role, role, "a role")
+    if (there := accounts.member_without_one(act, address)) is not None:
+        return accounts.welcome(act, there, known, name, password_hash, valid_until)
     # The name of an account that is there already belongs to other organisations, and is not shown to this one (P8).
     shown = typed.one_line(name, "The name") if name is not None else address.partition("@")[0]
-    account_id = _joined_account(act, address, shown, password_hash)
+    account_id = accounts.joined(act, address, shown, password_hash)
     adding = insert(Member).values(org_id=act.org, account_id=account_id, name=shown, email=address, role=known)
     adding = adding.values(valid_until=valid_until).on_conflict_do_nothing()
     member_id: int | None = act.session.scalar(adding.returning(Member.id))
@@ -174,17 +179,6 @@ def add_member(
         changed(act, wake_on=valid_until + calendars.DAY)
     act.record("member_created", member_id=member_id, role=known, valid_until=iso(valid_until))
     return member_id
-
-
-def _joined_account(act: Act, address: str, name: str, password_hash: str | None) -> int:
-    act.session.execute(insert(Account).values(email=address, name=name).on_conflict_do_nothing())
-    query = select(Account).where(func.lower(Account.email) == func.lower(address)).with_for_update()
-    account = act.session.scalars(query).one()
-    if password_hash is not None:
-        if account.password_hash is not None:
-            raise Refused(f"{address} has a password already: add the member without one.")
-        account.password_hash = password_hash
-    return account.id
 
 
 def disable_member(act: Act, member_id: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import undefer
 
+from app.domain.acts import Contents
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
 from app.models import ImportUpload
@@ -22,21 +23,31 @@ KEPT_FOR = dt.timedelta(days=7)  # A file that was not applied by then is let go
 MOST_DRAFTS = 20  # Files of one organisation that wait at a time, so that the database does not fill with them.
 LONGEST_FILE_NAME = 200  # Characters that are kept.
 
+COUNT_WAITING = """
+select count(*) from import_upload where org_id = :org and contents = :contents and import_run_id is null"""
 
-def keep_upload(act: Act, member_id: int, file_name: str, content: bytes, look: Mapping[str, Any], key: str) -> int:
+
+def keep_upload(
+    act: Act,
+    member_id: int,
+    file_name: str,
+    content: bytes,
+    look: Mapping[str, Any],
+    key: str,
+    contents: Contents = Contents.register,
+) -> int:
     """Keep the file as a draft; its id. What somebody said of the same header before is said of it, too.
 
     Raises Refused while too many files wait.
     """
     let_old_go(act)
-    waiting = act.run("select count(*) from import_upload where org_id = :org and import_run_id is null").scalar_one()
-    if waiting >= MOST_DRAFTS:
+    if act.run(COUNT_WAITING, {"contents": contents.value}).scalar_one() >= MOST_DRAFTS:
         raise Refused(f"{MOST_DRAFTS} files wait to be brought in already: finish or drop some of them first.")
-    name = clean_text(file_name, "The name of the file", 10_000)[-LONGEST_FILE_NAME:] or "register"
+    name = clean_text(file_name, "The name of the file", 10_000)[-LONGEST_FILE_NAME:] or contents.value
     sha256 = hashlib.sha256(content).hexdigest()
     upload = ImportUpload(
         org_id=act.org, at=act.now, member_id=member_id, file_name=name, file_sha256=sha256, content=content,
-        look=dict(look), header_key=key, mapping=remembered(act, key) or {},
+        look=dict(look), header_key=key, mapping=remembered(act, key, contents) or {}, contents=contents.value,
     )  # fmt: skip
     act.session.add(upload)
     act.session.flush()
@@ -56,17 +67,19 @@ def record_drop(act: Act, upload: Any, why: str) -> None:
     act.record("import_dropped", upload_id=upload.id, file=file, why=why)
 
 
-def remembered(act: Act, key: str) -> dict[str, Any] | None:
+def remembered(act: Act, key: str, contents: Contents) -> dict[str, Any] | None:
     """What was said of the last file with this header that was applied."""
     query = select(ImportUpload.mapping).where(ImportUpload.org_id == act.org, ImportUpload.header_key == key)
+    query = query.where(ImportUpload.contents == contents)
     return act.session.scalar(
         query.where(ImportUpload.import_run_id.is_not(None)).order_by(ImportUpload.id.desc()).limit(1)
     )
 
 
-def find_upload(act: Act, upload_id: int) -> ImportUpload:
+def find_upload(act: Act, upload_id: int, contents: Contents = Contents.register) -> ImportUpload:
     """The draft with its file, locked, so that it is applied once. Raises LookupError."""
     query = select(ImportUpload).where(ImportUpload.org_id == act.org, ImportUpload.id == upload_id)
+    query = query.where(ImportUpload.contents == contents)
     found = act.session.scalars(query.options(undefer(ImportUpload.content)).with_for_update()).one_or_none()
     if found is None:
         raise LookupError(upload_id)
@@ -75,7 +88,8 @@ def find_upload(act: Act, upload_id: int) -> ImportUpload:
 
 def look_again(act: Act, upload: ImportUpload, look: Mapping[str, Any], key: str) -> None:
     """Another sheet or header: other columns, of which nothing is said yet."""
-    upload.look, upload.header_key, upload.mapping = dict(look), key, remembered(act, key) or {}
+    said = remembered(act, key, Contents(upload.contents)) or {}
+    upload.look, upload.header_key, upload.mapping = dict(look), key, said
     act.session.flush()
 
 

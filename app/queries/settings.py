@@ -55,12 +55,14 @@ class PersonLine:
     id: int
     name: str
     email: str | None
+    number: str | None
     role: str
     is_active: bool
     valid_until: dt.date | None
     left_on: dt.date | None
     email_alerts: bool
     may_sign_in: bool
+    has_account: bool
     sites: Sequence[str]
     site_ids: Collection[int]
     last_sign_in: dt.datetime | None
@@ -156,9 +158,18 @@ def person(session: Session, org: int, now: dt.datetime, member_id: int) -> Pers
 
 
 def _person_query(org: int) -> Any:
-    facts = (Member.name, Member.email, Member.role, Member.is_active, Member.valid_until, Member.left_on)
+    facts = (
+        Member.name,
+        Member.email,
+        Member.number,
+        Member.role,
+        Member.is_active,
+        Member.valid_until,
+        Member.left_on,
+    )
     may_sign_in = func.coalesce(Account.is_active, False) & Account.password_hash.is_not(None)
-    query = select(Member.id, *facts, Member.email_alerts, may_sign_in.label("may_sign_in"))
+    has_account = Member.account_id.is_not(None).label("has_account")
+    query = select(Member.id, *facts, Member.email_alerts, may_sign_in.label("may_sign_in"), has_account)
     return query.outerjoin(Account, Account.id == Member.account_id).where(Member.org_id == org)
 
 

@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from app.domain.acts import Role
 from app.domain.folding import fold_address
-from app.operations import members, passwords, typed
+from app.operations import accounts, members, passwords, typed
 from app.operations import people as operations
 from app.queries import settings as queries
 from app.queries.settings import PersonLine
@@ -43,11 +43,11 @@ def new_person(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def add_person(visit: Visit) -> ResponseReturnValue:
     form = typed_person("email", "password")
-    email, password, act = form.values["email"], form.values.pop("password"), visit.act
+    email, act = form.values["email"], visit.act
     address = form.check("email", fold_address, email)
     if address and queries.is_member(act.session, act.org, address):
         form.faults["email"] = f"{address} is a member already: open that person, and enable them if they are disabled."
-    hashed = form.check("password", passwords.hashed, password) if password else None
+    hashed = first_password(form)
     site_ids = chosen_sites(visit, form)
     until = form.check("valid_until", last_day, form.values["valid_until"])
 
@@ -76,7 +76,9 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
 @pages.post("/o/<slug>/settings/people/<int:member_id>")
 @for_roles(*ADMINS)
 def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
-    found, form, act = found_person(visit, member_id), typed_person("email", lists=("email_alerts",)), visit.act
+    found, act = found_person(visit, member_id), visit.act
+    form = typed_person("email", "password", lists=("email_alerts", "sign_in"))
+    hashed = first_password(form)
     site_ids = chosen_sites(visit, form, found.site_ids)
     until = form.check("valid_until", last_day, form.values["valid_until"])
     address = request.form.get("email", found.email or "")
@@ -88,6 +90,8 @@ def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
         members.change_member(act, member_id, form.values["name"], form.values["role"], until)
         operations.limit_member(act, member_id, site_ids)
         operations.set_email_alerts(act, member_id, bool(form.values["email_alerts"]))
+        if form.values["sign_in"] or hashed:
+            accounts.let_in(act, member_id, hashed)
 
     return back_to(visit, "people") if was_done(act, form, deed) else person_page(visit, form, found)
 
@@ -127,6 +131,12 @@ def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:
     if form.check("role", typed.code, Role, form.values["role"], "a role") is None:
         form.faults["role"] = "Choose a role."
     return form
+
+
+def first_password(form: Form) -> str | None:
+    """The hash of the password that was typed, if any; the password itself is not kept for the page."""
+    password = form.values.pop("password")
+    return form.check("password", passwords.hashed, password) if password else None
 
 
 def chosen_sites(visit: Visit, form: Form, present: Collection[int] = ()) -> list[int]:

@@ -110,6 +110,10 @@ OF: Mapping[str, Mapping[str, str]] = {
         "part_of": "Part of (reference)", "recurrence": "Comes again (1y, 6m, 30d)", "legal_basis": "Legal basis",
         "notes": "Notes", "left_out": "Leave it out",
     },
+    "people_field": {
+        "name": "Name", "first_name": "First name", "last_name": "Last name", "number": "Number (of the employee)",
+        "email": "E-mail", "site": "Site", "post": "Post", "role": "Role",
+    },
     "date_format": {
         "auto": "As the whole column proves", "ymd": "Year, month, day", "dmy": "Day, month, year",
         "mdy": "Month, day, year",

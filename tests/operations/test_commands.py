@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -265,3 +266,52 @@ def test_a_date_that_is_none_is_bad_usage(permit: int, onus: Onus, day: str) -> 
     result = onus.run("obligation", "move", "P-1", "--to", day, "--reason", "agreed")
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"'{day}' is not a date" in result.stderr
+
+
+def test_people_are_imported_by_a_command(acme: Acme, onus: Onus, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("Mote,Apellidos,Legajo,Puesto\nAna,Gil,007,Cook\nIvo,Paz,,\n")
+    words = [
+        "import",
+        "people",
+        str(file),
+        "--map",
+        "name=Mote+Apellidos",
+        "--map",
+        "number=Legajo",
+        "--map",
+        "post=Puesto",
+    ]
+    dry = onus.json(*words, "--dry-run")
+    assert (dry["new"], dry["rejected"], dry["dry_run"], dry["import_run_id"]) == (1, 1, True, None)
+    made = onus.json(*words)
+    assert list(made)[:7] == ["new", "changed", "unchanged", "duplicate", "conflict", "skipped", "rejected"]
+    assert (made["posts_made"], made["people_new"], made["mapping"]["name"]) == (["Cook"], 1, ["Mote", "Apellidos"])
+    assert made["rows"] == [
+        {"line": 2, "outcome": "new", "reason": "sees all sites: none is named; holds Cook at Madrid",
+         "name": "Ana Gil", "number": "007", "email": "", "site": "Madrid", "post": "Cook"},
+        {"line": 3, "outcome": "rejected", "reason": "neither a number nor an e-mail: nothing says who this is",
+         "name": "Ivo Paz", "number": "", "email": "", "site": "", "post": ""},
+    ]  # fmt: skip
+    again = onus.run(*words)
+    assert (again.exit_code, again.stderr) == (0, "")
+    assert again.stdout.splitlines()[1:] == [
+        "unchanged 1, rejected 1", "people new 0, changed 0",
+        "line 3: rejected: Ivo Paz: neither a number nor an e-mail: nothing says who this is",
+    ]  # fmt: skip
+    assert "No column is the number or the email" in onus.refusal("import", "people", str(file), "--map", "name=Mote")
+
+
+def test_a_person_of_a_file_is_let_in_by_member_add(acme: Acme, onus: Onus, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("name,email,role\nIda,ida@x.example,\n")
+    onus.json("import", "people", str(file))
+    let_in = onus.json(
+        "member", "add", "IDA@x.example", "--role", "staff", "--password-stdin", stdin=b"a long pass phrase"
+    )
+    with acme.acting() as act:
+        [(member_id, name, has_hash)] = act.run(
+            "select m.id, m.name, a.password_hash is not null from member m join account a on a.id = m.account_id "
+            "where m.org_id = :org"
+        ).all()
+    assert (member_id, name, has_hash) == (let_in["member_id"], "Ida", True)

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from app.database import transaction
 from app.domain.errors import Refused, UnusableZone
 from app.models import Account, AuditEvent, Kind, Member, MemberSite, Organisation, Site, SitePost
-from app.operations import passwords, people
+from app.operations import members, passwords, people
 from app.trail.act import OPERATOR, Act
 from tests import factories
 from tests.factories import NOW, Acme
@@ -127,6 +127,30 @@ def test_a_bad_member_is_refused(act: Act, email: str, role: str, name: str | No
     factories.member(act, STAFF, "staff")
     with pytest.raises(Refused, match=words):
         people.add_member(act, email, role, name)
+
+
+def test_a_member_without_an_account_is_given_one(act: Act, since: Since) -> None:
+    act.run("insert into member (org_id, name, email, role) values (:org, 'Cy', 'cy@x.example', 'staff')")
+    since.read()
+    member_id = people.add_member(act, "CY@x.example", "officer", "Cy Young", "a hash")
+    assert since.both() == (["member_account_given", "member_renamed", "member_role_changed"], [(None, None)])
+    member = people.find_member(act, "cy@x.example")
+    assert (member.id, member.name, member.role) == (member_id, "Cy Young", "officer")
+    account = act.session.get_one(Account, member.account_id)
+    assert (account.email, account.password_hash) == ("cy@x.example", "a hash")
+    with pytest.raises(Refused, match="a member already"):
+        people.add_member(act, "cy@x.example", "officer")
+
+
+def test_an_account_is_given_to_one_member_alone(act: Act) -> None:
+    first = people.add_member(act, OFFICER, "officer", "Ana")
+    members.change_address(act, first, "ana.new@acme.example")
+    act.run("insert into member (org_id, name, email, role) values (:org, 'Cy', :email, 'staff')", {"email": OFFICER})
+    with pytest.raises(Refused, match="Somebody else here signs in as"):
+        people.add_member(act, OFFICER, "staff")
+    act.run("update member set is_active = false where name = 'Cy' and org_id = :org")
+    with pytest.raises(Refused, match="enable them if they are disabled"):
+        people.add_member(act, OFFICER, "staff")
 
 
 def test_a_person_of_two_organisations_has_one_account(app: object) -> None:

@@ -10,6 +10,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.domain.errors import Refused
+from app.imports.people import Options, import_people, read_people
 from app.ledger import start
 from app.ledger.scan import scan
 from app.models import Account, AuditEvent, Obligation
@@ -142,3 +143,30 @@ def test_p4_an_entry_made_while_a_rule_is_widened_with_start_next_is_told(
         scan(act)
         ledger = act.run("select threshold, standing, reason from notification_ledger order by 1").all()
     assert [tuple(row) for row in ledger] == [("30d", "open", None), ("90d", "superseded", "sharper")]
+
+
+def test_of_two_files_of_the_same_people_at_once_the_second_finds_them_there(real_app: Flask) -> None:
+    acme = factories.acme()
+    lines = b"name,number,email,site,post\nIda,7,ida@x.example,Madrid,Cook\nIvo,8,,Madrid,Cook\n"
+
+    def bring() -> bool:
+        with acme.acting() as act:
+            return import_people(act, read_people(lines, "people.csv", Options()), Options()).counts["new"] == 2
+
+    assert at_once(real_app, [bring] * 3) == [False, False, True]
+    with acme.acting() as act:
+        counted = act.run("select count(*), count(distinct number) from member where org_id = :org").one()
+        assert counted == (2, 2)
+        assert act.run("select count(*) from site_post where org_id = :org").scalar_one() == 2
+
+
+def test_of_a_file_and_a_person_who_is_added_at_once_one_address_is_one_member(real_app: Flask) -> None:
+    acme = factories.acme()
+    lines = b"name,email\nIda,ida@x.example\n"
+    file = unless_refused(
+        acme, lambda act: bool(import_people(act, read_people(lines, "people.csv", Options()), Options()).counts["new"])
+    )
+    adding = unless_refused(acme, lambda act: bool(people.add_member(act, "ida@x.example", "staff", "Ida")))
+    assert any(at_once(real_app, [file, adding]))
+    with acme.acting() as act:
+        assert act.run("select count(*) from member where org_id = :org").scalar_one() == 1

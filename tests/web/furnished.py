@@ -15,11 +15,13 @@ from sqlalchemy import text
 from werkzeug.routing import Rule
 
 from app.database import SCHEDULER, transaction
-from app.domain.acts import Answer
+from app.domain.acts import Answer, Contents
 from app.domain.delivery import Fate, Outcome, State
 from app.extensions import db
+from app.imports import people_choices
 from app.imports.choices import Choices, bring
 from app.imports.look import look_at
+from app.imports.people_headers import PEOPLE
 from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
@@ -75,6 +77,7 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
             deed(act)
     with acme.acting() as act:
         bring_some(act, place, worded)
+        bring_people(act, place, worded)
     with acme.watching() as act:
         place.ids["delivery_id"] = spoil_messages(act, worded)
         hold_some(act, worded)
@@ -150,6 +153,24 @@ def bring_some(act: Act, place: Furnished, worded: Callable[[str], str]) -> None
     uploads.settle_upload(act, done, found.imported.import_run_id, found.left_over.as_json())
     place.ids["import_run_id"] = int(found.imported.import_run_id or 0)
     place.ids["upload_id"] = keep("this year.csv")
+
+
+def bring_people(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    """Somebody who came from a file, with lines that were not accepted; and a file of people that waits."""
+    named = worded("Ida").replace('"', '""')
+    content = f'Name,Number,E-mail,Site,Post\n"{named}",I-1,,Madrid,\n"{named}",,,Nowhere,\nIvo,,nobody@,,\n'.encode()
+    look = look_at(content, vocabulary=PEOPLE)
+
+    def keep(name: str) -> int:
+        kept = (worded(name), content, look.as_json(), look.header_key)
+        return uploads.keep_upload(act, place.ids["member_id"], *kept, Contents.people)
+
+    done = uploads.find_upload(act, keep("people of last year.csv"), Contents.people)
+    choices = people_choices.Choices.first(look, {})
+    found = people_choices.bring(act, content, done.file_name, look, choices, dry_run=False)
+    uploads.settle_upload(act, done, found.imported.import_run_id, found.left_over.as_json())
+    place.ids["people_import_id"] = int(found.imported.import_run_id or 0)
+    place.ids["people_file_id"] = keep("people of this year.csv")
 
 
 def claim_of(act: Act, reference: str) -> int:

@@ -35,6 +35,7 @@ from app.web.import_form import (
     typed_header_row,
 )
 from app.web.listing import asked_after, next_page, sight_of
+from app.web.sent_file import sent_file
 from app.web.typed_form import Form, was_done
 
 __all__ = ["pages"]
@@ -65,15 +66,10 @@ def keep(visit: Visit) -> int:
     """Keep the file of the request; its id. Raises Refused for one that is missing, too large or unreadable."""
     if sight_of(visit).is_limited:
         raise Refused(LIMITED)
-    file = request.files.get("file")
-    content = file.stream.read(MOST_BYTES_OF_A_BROWSER + 1) if file else b""
-    if file is None or not file.filename:
-        raise Refused("Choose a file.")
-    if len(content) > MOST_BYTES_OF_A_BROWSER:
-        raise Refused(f"The file has more than {MOST_BYTES_OF_A_BROWSER:,} bytes, and that is the most: split it.")
+    name, content = sent_file()
     look = look_at(content)
     member = visit.person.member_id
-    return uploads.keep_upload(visit.act, member, file.filename, content, look.as_json(), look.header_key)
+    return uploads.keep_upload(visit.act, member, name, content, look.as_json(), look.header_key)
 
 
 def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
@@ -135,7 +131,6 @@ def columns_page(visit: Visit, draft: Draft, form: Form, found: Outcome | None =
     view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier}
     view |= {"fields": field_options(), "formats": date_options(), "on_conflict": conflict_options()}
     view |= {"sites": [(site.name, site.name) for site in sight_of(visit).in_use], "said": said, "sentence": sentence}
-    view["sheets"] = [(name, name) for name in draft.look.sheets]
     if found is not None:
         view |= {"groups": groups_of(found.imported), "accepted": accepted(found.imported.counts)}
     pair = ("register/import_columns.html", "register/fragments/_found.html")

@@ -160,14 +160,28 @@ def effects_of(act: Act, report: Report) -> Effects:
 
 def apply(act: Act, found: Found, report: Report, rows: Iterable[Row], options: Options) -> int:
     """Apply what is accepted; the id of the import."""
-    asked = {name: value for name, value in vars(options).items() if value}
-    # A warning may quote the file by an example, and that may be the name of somebody.
+    # A warning may quote the file by an example, and a header that was none may be a line: both may name somebody.
+    asked = {name: value for name, value in vars(options).items() if value and name != "maps"}
     how = {name: value for name, value in vars(found.how).items() if name != "warnings"}
+    how["mapping"] = mapping_of(found.columns)
     kept = imports.Evidence(
         found.file_name, found.how.file_sha256, {**how, "options": asked}, report.counts(),
         (evidence_of(row) for row in rows), Contents.people,
     )  # fmt: skip
     return people_file.apply(act, kept, report.newcomers, report.changes).import_run_id
+
+
+def mapping_of(columns: Columns) -> dict[str, list[str]]:
+    """The columns of each field, by the headers that are understood; any other by its position."""
+    known = {name for names in PEOPLE.understood.values() for name in names}
+    known |= {name for parts in PEOPLE.together[NAME] for names in parts for name in names}
+    return {
+        field: [
+            columns.names[place] if headers.plain_header(columns.names[place]) in known else f"column {place + 1}"
+            for place in places
+        ]
+        for field, places in columns.fields.items()
+    }
 
 
 def evidence_of(row: Row) -> dict[str, Any]:

@@ -100,7 +100,8 @@ def say(act: Act, upload: ImportUpload, mapping: Mapping[str, Any]) -> None:
 
 
 def settle_upload(act: Act, upload: ImportUpload, import_run_id: int | None, left_over: list[Any]) -> None:
-    """The file is applied: it goes, and what is left to mend stays."""
+    """The file is applied: it goes, with the examples of its columns, and what is left to mend stays."""
+    upload.look = {**upload.look, "columns": []}
     upload.import_run_id, upload.left_over, upload.content = import_run_id, left_over, None
     act.session.flush()
 

@@ -367,6 +367,14 @@ def test_what_is_kept_for_good_names_nobody(act: Act, since: Since) -> None:
     assert first.rows[2]["reason"] == "no such site: …"
 
 
+def test_a_line_that_was_taken_for_the_header_is_not_kept_either(act: Act) -> None:
+    imported = bring(act, "Ida,2\n", "Ana Secreta,Number\n", maps=("name=Ana Secreta", "number=2"))
+    assert imported.reading.mapping == {"name": ["Ana Secreta"], "number": ["Number"]}
+    run = act.session.scalars(select(ImportRun)).one()
+    assert run.mapping["mapping"] == {"name": ["column 1"], "number": ["Number"]}
+    assert "Secreta" not in json.dumps(run.mapping)
+
+
 def test_the_account_of_somebody_elsewhere_is_neither_touched_nor_revealed(app: object) -> None:
     there, here = factories.acme("there"), factories.acme("here")
     with there.acting() as act:

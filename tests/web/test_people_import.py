@@ -268,3 +268,11 @@ def test_somebody_from_a_file_is_let_in_on_their_page(adela: Browser, browser: S
     assert "signs in already" in words(again.text)
     nowhere = adela.post(f"/o/acme/settings/people/{ids['Ivo']}", **{**form, "name": "Ivo", "email": ""}, sign_in="yes")
     assert "has no e-mail address: write one first" in words(nowhere.text)
+
+
+def test_once_it_is_applied_nothing_of_the_accepted_lines_is_kept(adela: Browser, staffed: Acme) -> None:
+    apply(adela, brought(adela, PLAIN))
+    for table in ("import_upload", "import_run", "audit_event", "scan_queue"):
+        kept = "".join(str(row) for row in stored(staffed, f"select t::text from {table} t"))
+        assert "Ida" not in kept, table
+        assert "ida@" not in kept, table

@@ -40,6 +40,9 @@ POINTS = (
     "mail_after_dot",
     "mail_reply",
     "mail_recorded",
+    "import_taken",
+    "import_counted",
+    "import_before_commit",
 )
 DEEDS = ("kill", "stop", "raise")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,10 +11,12 @@ import click
 from flask.cli import AppGroup
 
 from app.cli.common import acting, json_option, org_option
+from app.domain.errors import Refused, quoted
 from app.imports.outcomes import Outcome
 from app.imports.register import LATEST, REFUSE, STARTS, Imported, Options, import_register, read_register
 
 AT_ONCE = 1_000  # Rows that are made into JSON at a time.
+EVERY = "all"  # Of --confirm: every line that waits to be confirmed.
 SHOWN = 20  # Reasons printed for a person; all of them are in --json.
 
 
@@ -37,6 +39,7 @@ def group() -> None:
 @click.option("--header-row", type=click.IntRange(min=0), metavar="N", help="The record that is the header; 0: none.")
 @click.option("--site", metavar="NAME", help="The site of records that name none.")
 @click.option("--start", type=click.Choice(STARTS), default="now", help="From when it is told: at once, from the next.")
+@click.option("--confirm", multiple=True, metavar="LINE", help="Its bare number is a date; all: in each line.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each record, and write nothing.")
 @org_option
 @json_option
@@ -50,12 +53,14 @@ def register(
     header_row: int | None,
     site: str | None,
     start: str,
+    confirm: tuple[str, ...],
     dry_run: bool,
     org: str | None,
     as_json: bool,
 ) -> None:
     """Import the entries of FILE (text, XLSX, XLSM, XLS or ODS; - for stdin). Importing it again changes nothing."""
-    options = Options(maps, date_format, no_expiry, on_conflict, sheet, header_row, site, start, dry_run)
+    confirmed = (lines_of(confirm), EVERY in confirm)
+    options = Options(maps, date_format, no_expiry, on_conflict, sheet, header_row, site, start, dry_run, *confirmed)
     found = read_register(file.read(), Path(file.name).name, options)
     with acting(org) as act:
         imported = import_register(act, found, options)
@@ -65,6 +70,15 @@ def register(
     else:
         for line in lines(imported):
             click.echo(shown(line))
+
+
+def lines_of(confirm: Iterable[str]) -> tuple[int, ...]:
+    """The lines that are named, each once, in order. Raises Refused for what is no line."""
+    named = {word for word in confirm if word != EVERY}
+    for word in named:
+        if not (word.isascii() and word.isdecimal() and len(word) < 10):
+            raise Refused(f"--confirm {quoted(word)} is not understood: write the number of a line, or {EVERY}.")
+    return tuple(sorted(map(int, named)))
 
 
 def json_of(imported: Imported) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import sys
 
@@ -14,7 +15,7 @@ from app.demo import Logins, fill
 from app.embedded import EmbeddedPostgres
 from app.extensions import db
 from app.preflight import refuse_unsound
-from app.scheduler import process
+from app.scheduler import import_child, process
 from app.schema import upgrade
 from app.supervisor import die_with_parent, refuse_taken_port, run_together
 from app.web.server import Pages
@@ -26,7 +27,7 @@ port_option = click.option("--port", default=8000, show_default=True, type=click
 
 
 def add_to(main: click.Group) -> None:
-    for command in (up, web, scheduler):
+    for command in (up, web, scheduler, import_work):
         main.add_command(command)
 
 
@@ -89,3 +90,13 @@ def scheduler() -> None:
     """Watch: scan, deliver, heartbeat. Any number of these may run on one database."""
     die_with_parent()
     sys.exit(process.run(create_app(Settings.from_env())))
+
+
+@click.command("import-work", hidden=True)
+@click.argument("org", type=int)
+@click.argument("upload_id", type=int)
+@click.argument("asked_at")
+def import_work(org: int, upload_id: int, asked_at: str) -> None:
+    """What the scheduler starts for one large file. Ends when its standard input does."""
+    with create_app(Settings.from_env()).app_context():
+        import_child.work(org, upload_id, dt.datetime.fromisoformat(asked_at))

@@ -10,7 +10,7 @@ import calendar
 import datetime as dt
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.errors import Refused, quoted
 from app.imports.folding import folded, without_accents
@@ -79,11 +79,20 @@ LONGEST_CELL = 100  # Characters: no way to write a date is longer.
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What a cell says: a date; a date that a person must confirm; or, without a date, that there is no expiry."""
+    """What a cell says: a date; a date that a person must confirm; or, without a date, that there is no expiry.
+
+    `number` is what stood in the cell if it was a bare number, confirmed or not.
+    """
 
     on: dt.date | None
     must_confirm: bool = False
     reason: str = ""
+    number: str = ""
+
+    def confirmed(self) -> Due:
+        """The same after a person has said that the number is this date."""
+        reason = f"the number {self.number} was confirmed to be {self.on}"
+        return replace(self, must_confirm=False, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -240,7 +249,8 @@ def proposed(text: str, zero: dt.date) -> Due | None:
     day = zero + dt.timedelta(days=min(int(number[1]), 2_900_000))
     if not FIRST_DAY <= day <= LAST_DAY:
         return None
-    return Due(day, must_confirm=True, reason=f"the number {text} would be {day} in a spreadsheet: confirm the date")
+    reason = f"the number {text} would be {day} in a spreadsheet: confirm the date"
+    return Due(day, must_confirm=True, reason=reason, number=text)
 
 
 def refuse(text: str, format: str) -> Due:

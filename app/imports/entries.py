@@ -62,15 +62,23 @@ class Entry:
         return (self.due.on, self.due.must_confirm, *sorted(said.items()))
 
 
+def confirms_none(line: int) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class EntryReader:
-    """Reads records by what is known: the columns, the dates of the column, sites and people."""
+    """Reads records by what is known: the columns, the dates of the column, sites and people.
+
+    `confirms` says of which lines a person has confirmed the date that a bare number would be.
+    """
 
     columns: Columns
     dates: DateReader
     known: Known
     site: str
     width: int
+    confirms: Callable[[int], bool] = confirms_none
 
     def read(self, record: Record) -> Entry:
         """The entry of a record. Raises Refused with the reason why the record is rejected for itself."""
@@ -81,6 +89,8 @@ class EntryReader:
         reference = self.reference(record)
         site = self.known.site(self.text(headers.SITE, record) or self.site)
         due = self.due(record)
+        if due.must_confirm and self.confirms(record.line):
+            due = due.confirmed()
         said = {field: self.value(field, text, site) for field, text in self.texts(record)}
         key = (site.id, fold_reference(reference))
         return Entry(record.line, key, reference, site, due, said, self.columns.unmapped(record.cells))

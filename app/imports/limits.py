@@ -5,6 +5,8 @@ The limits keep the memory and the time of the host bounded, whatever a file cla
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +20,15 @@ MOST_CHARACTERS = 100_000  # In one cell: a page has 3,000.
 MOST_CELLS = 5_000_000  # With text: 200,000 records of 25 columns.
 MOST_TEXT = 60_000_000  # Characters of all cells: three times the bytes, as a workbook keeps a text once.
 MOST_SHARED = 5_000  # Different texts that are kept once.
+
+# What is judged while its reader waits takes half a second of CPU time; what is longer is for the scheduler.
+MOST_LINES_AT_ONCE = 2_000  # Of a text file.
+MOST_BYTES_AT_ONCE = 1_000_000  # Of a text, or of a workbook as it expands: 2,000 rows of ten columns.
+
+# Of a child process that works on one file, its reader of workbooks apart (`workbooks.py`).
+CHILD_MEMORY = 1_500_000_000  # Address space in bytes: 100,000 records need 300 MB, and most are allowed 200,000.
+CHILD_CPU_SECONDS = 300  # The largest file takes 50 s.
+CHILD_WALL_SECONDS = 900.0  # On a busy host, and behind another import of the organisation, CPU seconds take longer.
 
 Cells = tuple[str, ...]
 
@@ -62,3 +73,16 @@ def check_bytes(source: bytes) -> None:
     """Raise Refused for a file that is too long to be looked at."""
     if len(source) > MOST_BYTES:
         raise Refused(f"The file has {len(source):,} bytes: at most {MOST_BYTES:,} are read; split it.")
+
+
+def is_large(source: bytes) -> bool:
+    """Whether the file is too long to be judged while its reader waits: by its lines, or by what it expands to.
+
+    A workbook may lie about that; then it only takes longer, within the limits of the program that reads it.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(source)) as archive:
+            return sum(part.file_size for part in archive.infolist()) > MOST_BYTES_AT_ONCE
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError):
+        lines = max(source.count(b"\n"), source.count(b"\r"))
+        return len(source) > MOST_BYTES_AT_ONCE or lines > MOST_LINES_AT_ONCE

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.domain.errors import Refused
-from app.imports import headers
+from app.imports import headers, limits
 from app.imports.delimited import Text, layout
 from app.imports.encodings import encoding_of
 from app.imports.headers import REGISTER, Columns, Vocabulary
@@ -34,13 +34,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Look:
-    """What was found. `header_row` counts records from 1; 0: there is none."""
+    """What was found. `header_row` counts records from 1; 0: there is none. A large file is for the scheduler."""
 
     sheets: list[str]
     sheet: str | None
     header_row: int
     header: list[str]
     columns: list[Column]
+    is_large: bool = False
 
     @classmethod
     def of_json(cls, kept: Mapping[str, Any]) -> Look:
@@ -80,7 +81,7 @@ def look_at(
     finder.check(records)
     row = finder.row_of(records)
     header = [headers.spaced(cell) for cell in records[row - 1].cells] if row else []
-    return Look(sheets, name, row, header, columns_of(header, records[row:]))
+    return Look(sheets, name, row, header, columns_of(header, records[row:]), limits.is_large(source))
 
 
 def first_records(source: bytes, sheet: str | None, finder: Finder) -> tuple[list[str], str | None, Sequence[Record]]:

@@ -76,6 +76,12 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
     amendments: list[Amendment] = field(default_factory=list)
+    proposed: list[Row] = field(default_factory=list)  # Bare numbers that would be dates, confirmed or not.
+
+    def propose(self, entry: Entry) -> None:
+        due, reason = entry.due, f"the number {entry.due.number} would be {entry.due.on} in a spreadsheet"
+        facts = (entry.reference, entry.title, entry.site.name, due.on)
+        self.proposed.append(Row(entry.line, Outcome.confirm, reason, *facts))
 
     def add(self, entry: Entry, outcome: Outcome, reason: str = "") -> None:
         title, site = entry.title, entry.site.name

@@ -6,7 +6,7 @@ The caller's transaction decides; a dry run writes nothing at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,10 +28,21 @@ from app.trail.act import Act
 REFUSE, LATEST = "refuse", "latest"
 STARTS = (imports.NOW, imports.NEXT, imports.DRAFT)
 
+TOLD_EVERY = 1_000  # Records: several times a second, and nothing beside what judging them costs.
+Told = Callable[[int, int], None]  # Hears how many records have been judged, of how many.
+
+
+def nobody(done: int, total: int) -> None:
+    """Nobody listens."""
+
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is to be read and applied."""
+    """How a file is to be read and applied.
+
+    `confirmed` are lines whose bare number is the date that it would be in a spreadsheet, as a person has said; with
+    `loosely` such a line may have become another one since.
+    """
 
     maps: tuple[str, ...] = ()
     date_format: str = AUTO
@@ -42,6 +53,12 @@ class Options:
     site: str | None = None
     start: str = imports.NOW
     dry_run: bool = False
+    confirmed: tuple[int, ...] = ()
+    confirm_all: bool = False
+    loosely: bool = False
+
+    def confirms(self, line: int) -> bool:
+        return self.confirm_all or line in self.confirmed
 
     def check(self) -> None:
         """Raise Refused for an option with a value that is none of its own."""
@@ -83,7 +100,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of the file: the counts by outcome, a row for each record, and how it was read."""
+    """What became of the file: the counts by outcome, a row for each record, and how it was read.
+
+    `proposed` are the records whose bare number would be a date, confirmed or not.
+    """
 
     counts: dict[str, int]
     rows: list[Row]
@@ -91,6 +111,7 @@ class Imported:
     dry_run: bool
     reading: Reading
     import_run_id: int | None
+    proposed: list[Row] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """The contract of section 11, `rows` apart: the counts at the top, and what a preview tells besides."""
@@ -115,23 +136,25 @@ def read_register(source: bytes, file_name: str, options: Options) -> Found:
     return Found(file_name, how, table, columns, dates)
 
 
-def import_register(act: Act, found: Found, options: Options) -> Imported:
+def import_register(act: Act, found: Found, options: Options, told: Told = nobody) -> Imported:
     """Import what was read in the caller's transaction. Raises Refused for an option that is refused whole.
 
     1. Each record is judged for itself, then among the records of the file, then against the register as it is.
     2. Unless this is a dry run, all accepted records are applied, and the import is kept as evidence.
     """
-    imports.take_turns(act)
+    if not options.dry_run:
+        imports.take_turns(act)
     known = read_known(act)
     check_site(known, options.site)
-    reader = EntryReader(found.columns, found.dates, known, options.site or "", found.table.width)
-    report = judge(act, found.table.records, reader, options)
+    reader = EntryReader(found.columns, found.dates, known, options.site or "", found.table.width, options.confirms)
+    report = judge(act, found.table.records, reader, options, told)
+    check_confirmed(report, options)
     rows = report.in_order()
     if options.dry_run:
-        return Imported(report.counts(), rows, new_kinds(act, report), True, found.how, None)
+        return Imported(report.counts(), rows, new_kinds(act, report), True, found.how, None, report.proposed)
     kept = evidence(found, report.counts(), rows, options)
     applied = imports.apply(act, kept, report.arrivals, report.amendments, options.start)
-    return Imported(report.counts(), rows, applied.kinds_made, False, found.how, applied.import_run_id)
+    return Imported(report.counts(), rows, applied.kinds_made, False, found.how, applied.import_run_id, report.proposed)
 
 
 def check_site(known: Known, name: str | None) -> None:
@@ -144,6 +167,16 @@ def check_site(known: Known, name: str | None) -> None:
         raise Refused(f"--site: {refused}: name a site that is there.") from None
 
 
+def check_confirmed(report: Report, options: Options) -> None:
+    """Raise Refused for a line that is confirmed and has nothing to confirm."""
+    there = {row.line for row in report.proposed}
+    strange = [line for line in options.confirmed if line not in there]
+    if strange and not options.loosely:
+        raise Refused(
+            f"--confirm {strange[0]}: no date is to be confirmed there; --dry-run lists the lines that wait for it."
+        )
+
+
 def read_table(source: bytes, options: Options) -> Table:
     return reading.read(source, options.sheet, options.header_row, lambda cells: headers.is_header(cells, options.maps))
 
@@ -153,10 +186,14 @@ def due_cells(table: Table, columns: Columns) -> list[str]:
     return [columns.text(DUE_ON, record.cells) for record in table.records if not is_shifted(record, table.width)]
 
 
-def judge(act: Act, records: Sequence[Record], reader: EntryReader, options: Options) -> Report:
+def judge(act: Act, records: Sequence[Record], reader: EntryReader, options: Options, told: Told) -> Report:
     """The outcome of each record, and what the accepted ones do."""
-    report = Report()
-    entries = [entry for record in records if (entry := judged_alone(record, reader, report)) is not None]
+    report, entries = Report(), list[Entry]()
+    for first in range(0, len(records), TOLD_EVERY):
+        told(first, len(records))
+        some = (judged_alone(record, reader, report) for record in records[first : first + TOLD_EVERY])
+        entries += [entry for entry in some if entry is not None]
+    told(len(records), len(records))
     entries = settle_unconfirmed(settle_repeats(entries, options.on_conflict == LATEST, report), report)
     if not options.dry_run:
         lock_present(act, references_of(entries))
@@ -188,7 +225,10 @@ def judged_alone(record: Record, reader: EntryReader, report: Report) -> Entry |
         report.rows.append(Row(record.line, Outcome.skipped, "blank"))
         return None
     try:
-        return reader.read(record)
+        entry = reader.read(record)
+        if entry.due.number:
+            report.propose(entry)
+        return entry
     except Refused as refused:
         reason, fields = str(refused).rstrip("."), (headers.REFERENCE, headers.TITLE, headers.SITE)
         reference, title, site = (reader.text(field, record) for field in fields)
@@ -204,6 +244,6 @@ def new_kinds(act: Act, report: Report) -> list[str]:
 
 
 def evidence(found: Found, counts: Mapping[str, int], rows: Sequence[Row], options: Options) -> imports.Evidence:
-    asked = {name: value for name, value in vars(options).items() if value}
+    asked = {name: value for name, value in vars(options).items() if value and name != "loosely"}
     mapping = {**vars(found.how), "options": asked}
     return imports.Evidence(found.file_name, found.how.file_sha256, mapping, counts, (row.as_json() for row in rows))

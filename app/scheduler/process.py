@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import logging
 import os
 import signal
 import threading
@@ -28,6 +29,7 @@ from app.database import SCHEDULER, Unreachable, transaction
 from app.ledger.sweep import leave
 from app.preflight import refuse_unsound
 from app.scheduler.heartbeat import Heartbeat, beat_every
+from app.scheduler.import_tick import Imports, tidy
 from app.scheduler.mail_tick import mail_tick
 from app.scheduler.rounds import in_transaction, organisations
 from app.scheduler.sender import Sender
@@ -37,6 +39,8 @@ from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 log = structlog.get_logger()
 
 DRAIN_WITHIN = 3.0  # Seconds that a running tick may take to end; cut off, its transaction leaves nothing behind.
+IMPORT_EVERY = 1.0  # Seconds: a person waits before a page for it.
+TIDY_EVERY = 3600.0  # Seconds: what is kept for days may go an hour late.
 SAY_SO_WITHIN = 2.0  # Seconds for the last words, which a lock or a lost database may hold up; `onus up` has 6.
 
 
@@ -62,13 +66,14 @@ def run(app: Flask) -> int:
         with transaction(None, SCHEDULER) as session:
             refuse_unsound(session)
         heartbeat = Heartbeat()
-        senders = open_senders(heartbeat)
-        scheduler = planned(app, heartbeat, ticks_of(heartbeat, senders))
+        senders, imports = open_senders(heartbeat), Imports()
+        scheduler = planned(app, heartbeat, ticks_of(heartbeat, senders, imports))
     scheduler.start()
     log.info("scheduler_started", process=str(heartbeat.id))
     while not stop.wait(1.0):
         pass
     log.info("scheduler_stopping")
+    imports.stop.set()
     if not drain(app, scheduler, heartbeat, senders):
         # The interpreter would join the threads of the pool, for ever if need be: end without it.
         atexit._run_exitfuncs()
@@ -83,19 +88,21 @@ def open_senders(heartbeat: Heartbeat) -> list[Sender]:
     return [Sender(settings(), channel, heartbeat.id) for channel in channels if channel is not None]
 
 
-def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender]) -> list[Tick]:
+def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender], imports: Imports) -> list[Tick]:
     named: list[tuple[str, float, Callable[[Heartbeat], None]]] = [
         ("scan_once", settings().scan_every, scan_once),
         ("deliver_once", settings().deliver_every, deliver_once),
         ("beat_once", beat_every(settings()), beat_once),
     ]
     ticks = [Tick(name, every, functools.partial(deed, heartbeat)) for name, every, deed in named]
+    ticks += [Tick("import_once", IMPORT_EVERY, import_once(imports)), Tick("tidy_once", TIDY_EVERY, tidy)]
     mail = [functools.partial(mail_once, heartbeat, sender) for sender in senders]
     return ticks + [Tick(f"mail_once_{n}", settings().deliver_every, deed) for n, deed in enumerate(mail, 1)]
 
 
 def planned(app: Flask, heartbeat: Heartbeat, ticks: Sequence[Tick]) -> BackgroundScheduler:
     """Every tick at once and then at its interval, each with a thread of its own."""
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)  # A tick that is still at work is no complaint.
     scheduler = BackgroundScheduler(
         executors={"default": ThreadPoolExecutor(len(ticks))},
         job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
@@ -153,6 +160,13 @@ def mail_once(heartbeat: Heartbeat, sender: Sender) -> None:
     done, errors = mail_tick(sender)
     if any(vars(done).values()) or errors:
         log.info("mail_ticked", **vars(done), errors=len(errors))
+
+
+def import_once(imports: Imports) -> Callable[[], None]:
+    def deed() -> None:
+        imports.tick()
+
+    return deed
 
 
 def beat_once(heartbeat: Heartbeat) -> None:

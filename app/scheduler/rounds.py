@@ -41,11 +41,13 @@ def organisations(only: int | None) -> Iterator[tuple[int, str]]:
     return ((id, slug) for id, slug in rows if only in (None, id))
 
 
-def in_transaction(org: int, actor: str, deed: Callable[[Act], Result], chosen: Settings | None = None) -> Result:
+def in_transaction(
+    org: int, actor: str, deed: Callable[[Act], Result], chosen: Settings | None = None, role: str = SCHEDULER
+) -> Result:
     """Database work for one organisation, tried again after a deadlock; at the instant of these settings."""
 
     def work() -> Result:
-        with transaction(org, SCHEDULER) as session:
+        with transaction(org, role) as session:
             return deed(Act(session, org, clock.now(session, chosen or settings()), actor))
 
     return tried_again(work)

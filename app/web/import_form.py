@@ -6,8 +6,8 @@ The reader speaks to a command line as well; here its options are the fields of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from flask import request
@@ -16,15 +16,10 @@ from app.domain.errors import Refused
 from app.imports.choices import DATE_FORMATS, LEFT_OUT, ON_CONFLICT, Choices
 from app.imports.headers import FIELDS
 from app.imports.look import LATEST_HEADER, Look
-from app.imports.outcomes import Outcome, Row
-from app.imports.register import Imported
+from app.imports.outcomes import Outcome
 from app.queries.sight import Sight
 from app.web.entry_fields import Options, in_words
 from app.web.words import word
-
-SHOWN = 50  # Lines of each outcome that a page shows; all of those that need a person are in the file of them.
-NEEDS_A_PERSON = (Outcome.rejected, Outcome.conflict, Outcome.confirm)
-LINES_SHOWN = (*NEEDS_A_PERSON, Outcome.new, Outcome.changed, Outcome.no_expiry, Outcome.duplicate, Outcome.unchanged)
 
 # What the reader calls by an option of the command, by the name that it has on the page.
 ON_THE_PAGE = (
@@ -32,6 +27,8 @@ ON_THE_PAGE = (
     (re.compile(r"(choose with )?--map \w+=COLUMN"), "choose one in the list of columns"),
     (re.compile(r"say (it|which it is) with --date-format \w+ or \w+"), "choose it under “How dates are written”"),
     (re.compile(r"--date-format"), "“How dates are written”"),
+    (re.compile(r"write auto, ymd, dmy, mdy, or a pattern"), "write a pattern"),
+    (re.compile(r"is not a pattern of strptime"), "is not a pattern of dates"),
     (re.compile(r"choose with --sheet one of"), "choose the sheet, one of"),
     (re.compile(r"correct --header-row"), "correct the row of the header"),
     (re.compile(r"--site: "), "Site of records that name none: "),
@@ -70,19 +67,34 @@ def first_choices(look: Look, mapping: Mapping[str, Any]) -> Choices:
     return Choices.of_json(mapping) if mapping else Choices(look.understood())
 
 
-def typed_choices(look: Look, sight: Sight) -> Choices:
-    """What the form says. What nobody offers is left out; what is chosen is checked again by the reader."""
+def typed_choices(look: Look, sight: Sight, before: Choices) -> Choices:
+    """What the form says. What nobody offers is left out; what is chosen is checked again by the reader.
+
+    Where dates are read otherwise than before, what was confirmed of them is not confirmed.
+    """
     known = {name for name, _ in field_options()}
     fields = {place: request.form.get(f"column-{place}", "") for place in range(len(look.columns))}
     sites = {site.name for site in sight.in_use}
     site = request.form.get("site", "")
-    return Choices(
+    typed = Choices(
         {place: name for place, name in fields.items() if name in known},
         request.form.get("date_format") or DATE_FORMATS[0],
         request.form.get("on_conflict") or ON_CONFLICT[0],
         site if site in sites else "",
         request.form.get("no_expiry", "").replace("\0", "")[:500],
+        request.form.get("date_pattern", "").replace("\0", "").strip()[:50],
     )
+    if not typed.reads_dates_like(before):
+        return typed
+    if "confirm_all" in request.form:
+        return replace(typed, confirm_all=True)
+    return replace(typed, confirmed=typed_lines("confirmed"))
+
+
+def typed_lines(name: str) -> tuple[int, ...]:
+    """The lines that are ticked, each once, in order."""
+    texts = request.form.getlist(name)
+    return tuple(sorted({int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 8}))
 
 
 def check_complete(choices: Choices) -> None:
@@ -100,29 +112,6 @@ def typed_header_row() -> int | None:
     if not (text.isascii() and text.isdecimal() and len(text) <= 3):
         raise Refused(f"Write the row of the header as a number, 0 to {LATEST_HEADER}; 0 means that there is none.")
     return int(text)
-
-
-@dataclass(frozen=True)
-class Group:
-    """The records with one outcome: how many, and the first of them."""
-
-    outcome: str
-    count: int
-    rows: Sequence[Row]
-
-    @property
-    def needs_a_person(self) -> bool:
-        return self.outcome in set(NEEDS_A_PERSON)
-
-
-def groups_of(imported: Imported) -> list[Group]:
-    """What became of the records, by outcome; those that need a person come first."""
-    found = []
-    for outcome in (*LINES_SHOWN, Outcome.skipped):
-        rows = [row for row in imported.rows if row.outcome == outcome]
-        if rows:
-            found.append(Group(outcome.value, len(rows), rows[:SHOWN] if outcome in LINES_SHOWN else ()))
-    return found
 
 
 def sentence(text: str) -> str:

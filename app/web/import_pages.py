@@ -12,11 +12,13 @@ from typing import Any
 from flask import abort, request, url_for
 from flask.typing import ResponseReturnValue
 
+from app.domain.acts import ImportWish
 from app.domain.errors import Refused
 from app.imports.choices import Choices, Outcome, bring
+from app.imports.findings import Findings
 from app.imports.limits import MOST_BYTES_OF_A_BROWSER
 from app.imports.look import Look, look_at
-from app.operations import uploads
+from app.operations import uploads, wishes
 from app.queries.imports import read_run_of_file, read_runs, read_waiting
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry import pages
@@ -28,12 +30,12 @@ from app.web.import_form import (
     date_options,
     field_options,
     first_choices,
-    groups_of,
     said,
     sentence,
     typed_choices,
     typed_header_row,
 )
+from app.web.import_work import findings_of, is_at_work, is_awaited, progress_of, work_of
 from app.web.listing import asked_after, next_page, sight_of
 from app.web.sent_file import sent_file
 from app.web.typed_form import Form, was_done
@@ -43,6 +45,8 @@ __all__ = ["pages"]
 LIMITED = (
     "You see some sites only, and an import reaches all of them: ask somebody who sees them all to bring the file."
 )
+
+NOT_SEEN = "The columns were changed since the last check: look at what would become of the file, then bring it in."
 
 
 @pages.get("/o/<slug>/register/import")
@@ -90,22 +94,45 @@ class Draft:
     choices: Choices
 
     @classmethod
-    def of(cls, visit: Visit, upload_id: int) -> Draft:
-        """The file of this id; 404 for none, and for whoever does not see all sites."""
+    def of(cls, visit: Visit, upload_id: int, *, whole: bool = False) -> Draft:
+        """The file of this id; 404 for none, and for whoever does not see all sites. Whole: with its bytes, locked."""
         if sight_of(visit).is_limited:
             abort(404)
         try:
-            upload = uploads.find_upload(visit.act, upload_id)
+            find = uploads.find_upload if whole else uploads.see_upload
+            upload = find(visit.act, upload_id)
         except LookupError:
             abort(404)
         look = Look.of_json(upload.look)
         return cls(upload, look, first_choices(look, upload.mapping))
+
+    @classmethod
+    def to_judge(cls, visit: Visit, upload_id: int) -> Draft:
+        """The same, whole unless it is for the scheduler: nobody waits here for whoever works on it."""
+        draft = cls.of(visit, upload_id)
+        return draft if draft.look.is_large else cls.of(visit, upload_id, whole=True)
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.upload.import_run_id is None
+
+    @property
+    def is_large(self) -> bool:
+        return self.look.is_large
+
+    @property
+    def digest(self) -> str:
+        return self.choices.digest(self.look)
 
     def bring(self, visit: Visit, *, dry_run: bool) -> Outcome:
         """Raises Refused for what is refused whole."""
         check_complete(self.choices)
         content, name = self.upload.content, self.upload.file_name
         return bring(visit.act, content, name, self.look, self.choices, dry_run=dry_run)
+
+    def keep(self, visit: Visit, checked: str | None = None) -> None:
+        """Keep what was said of the columns, and the digest of what was just checked and may be applied."""
+        uploads.say(visit.act, self.upload, {**self.choices.as_json(), "checked": checked})
 
 
 def refuse(form: Form, refused: Refused) -> None:
@@ -120,19 +147,29 @@ def columns(visit: Visit, upload_id: int) -> ResponseReturnValue:
     return result_of(visit, draft) or columns_page(visit, draft, Form({}))
 
 
+@pages.get("/o/<slug>/register/import/<int:upload_id>/progress")
+@for_roles(*MANAGERS)
+def progress(visit: Visit, upload_id: int) -> ResponseReturnValue:
+    """How far the scheduler is with a large file, and what it has found in the end."""
+    draft = Draft.of(visit, upload_id)
+    return result_of(visit, draft) or columns_page(visit, draft, Form({}))
+
+
 def result_of(visit: Visit, draft: Draft) -> ResponseReturnValue | None:
     """The way to the result, once the file is applied."""
     run_id = draft.upload.import_run_id
     return run_id and go_to(url_for("register.import_result", slug=visit.place.slug, import_run_id=run_id))
 
 
-def columns_page(visit: Visit, draft: Draft, form: Form, found: Outcome | None = None) -> ResponseReturnValue:
+def columns_page(visit: Visit, draft: Draft, form: Form, found: Findings | None = None) -> ResponseReturnValue:
     earlier = read_run_of_file(visit.act.session, visit.act.org, draft.upload.file_sha256)
-    view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier}
+    work = work_of(visit, draft.upload.id) if draft.is_large and not form.is_wrong else None
+    found = found or findings_of(work)
+    view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier, "work": work}
     view |= {"fields": field_options(), "formats": date_options(), "on_conflict": conflict_options()}
     view |= {"sites": [(site.name, site.name) for site in sight_of(visit).in_use], "said": said, "sentence": sentence}
-    if found is not None:
-        view |= {"groups": groups_of(found.imported), "accepted": accepted(found.imported.counts)}
+    view["progress"] = progress_of(visit, work)
+    view["accepted"] = accepted(found.counts) if found else 0
     pair = ("register/import_columns.html", "register/fragments/_found.html")
     return page_or_fragment(*pair, form.status, visit=visit, **view)
 
@@ -141,16 +178,85 @@ def columns_page(visit: Visit, draft: Draft, form: Form, found: Outcome | None =
 @for_roles(*MANAGERS)
 def checked(visit: Visit, upload_id: int) -> ResponseReturnValue:
     """Keep what was said of the columns, and show what would become of each record."""
-    draft = Draft.of(visit, upload_id)
-    return result_of(visit, draft) or judged(visit, draft, lambda: draft.bring(visit, dry_run=True))
+    draft = Draft.to_judge(visit, upload_id)
+    return result_of(visit, draft) or (check_later if draft.is_large else check_now)(visit, draft)
 
 
-def judged(visit: Visit, draft: Draft, deed: Callable[[], Outcome]) -> ResponseReturnValue:
-    draft.choices = typed_choices(draft.look, sight_of(visit))
-    uploads.say(visit.act, draft.upload, draft.choices.as_json())
-    form, found = Form({}), list[Outcome]()
-    was_done(visit.act, form, lambda: found.append(deed()), refuse)
-    return result_of(visit, draft) or columns_page(visit, draft, form, found[0] if found else None)
+def check_now(visit: Visit, draft: Draft) -> ResponseReturnValue:
+    draft.choices = typed_choices(draft.look, sight_of(visit), draft.choices)
+    form, found = Form({}), list[Findings]()
+
+    def check() -> None:
+        found.append(Findings.of(draft.bring(visit, dry_run=True).imported, draft.digest))
+
+    was_checked = was_done(visit.act, form, check, refuse)
+    draft.keep(visit, draft.digest if was_checked else None)
+    return columns_page(visit, draft, form, found[0] if found else None)
+
+
+def check_later(visit: Visit, draft: Draft) -> ResponseReturnValue:
+    """Wish for a check, unless just this one is on its way, or the file is being brought in."""
+    work, before = work_of(visit, draft.upload.id), draft.digest
+    if is_at_work(visit, work):
+        return columns_page(visit, draft, Form({}))
+    draft.choices = typed_choices(draft.look, sight_of(visit), draft.choices)
+    if is_awaited(work, lambda: draft.digest == before):
+        return columns_page(visit, draft, Form({}))
+    return wished(visit, draft, ImportWish.check, draft.choices.check)
+
+
+def wished(visit: Visit, draft: Draft, wish: ImportWish, rule: Callable[[], None]) -> ResponseReturnValue:
+    """Leave the wish if the rule lets it; what is refused leaves none, and nothing that could be applied."""
+
+    def ask() -> None:
+        check_complete(draft.choices)
+        rule()
+        wishes.ask(visit.act, draft.upload.id, visit.person.member_id, wish)
+
+    form = Form({})
+    draft.keep(visit)
+    if not was_done(visit.act, form, ask, refuse):
+        wishes.forget(visit.act, draft.upload.id)
+    return columns_page(visit, draft, form)
+
+
+@pages.post("/o/<slug>/register/import/<int:upload_id>/apply")
+@for_roles(*MANAGERS)
+def applied(visit: Visit, upload_id: int) -> ResponseReturnValue:
+    """Bring the file in: all accepted records or none. Sent twice, it is applied once."""
+    draft = Draft.to_judge(visit, upload_id)
+    if result := result_of(visit, draft):
+        return result
+    work = work_of(visit, upload_id)
+    if work is not None and work.is_applying:
+        return columns_page(visit, draft, Form({}))
+    found = findings_of(work)
+    seen: str | None = draft.upload.mapping.get("checked")
+    if draft.is_large:
+        seen = found.digest if found else None
+    draft.choices = typed_choices(draft.look, sight_of(visit), draft.choices)
+    if draft.is_large:
+        return wished(visit, draft, ImportWish.apply, lambda: check_seen(draft, seen))
+    return apply_now(visit, draft, seen)
+
+
+def apply_now(visit: Visit, draft: Draft, seen: str | None) -> ResponseReturnValue:
+    def apply() -> None:
+        check_seen(draft, seen)
+        found = draft.bring(visit, dry_run=False)
+        uploads.settle_upload(visit.act, draft.upload, found.imported.import_run_id, found.left_over.as_json())
+
+    form = Form({})
+    if not was_done(visit.act, form, apply, refuse):
+        draft.keep(visit, seen if seen == draft.digest else None)
+    return result_of(visit, draft) or columns_page(visit, draft, form)
+
+
+def check_seen(draft: Draft, seen: str | None) -> None:
+    """Raise Refused unless what is sent is what the last check was about, and the form shows that check."""
+    check_complete(draft.choices)
+    if not request.form.get("checked") == seen == draft.digest:
+        raise Refused(NOT_SEEN)
 
 
 @pages.post("/o/<slug>/register/import/<int:upload_id>/table")
@@ -158,8 +264,9 @@ def judged(visit: Visit, draft: Draft, deed: Callable[[], Outcome]) -> ResponseR
 def looked_again(visit: Visit, upload_id: int) -> ResponseReturnValue:
     """Look at another sheet, or for the header in another row."""
     draft, form = Draft.of(visit, upload_id), Form({})
-    if result_of(visit, draft):
+    if result_of(visit, draft) or is_at_work(visit, work_of(visit, upload_id)):
         abort(404)
+    draft = Draft.of(visit, upload_id, whole=True)
     if was_done(visit.act, form, lambda: look_elsewhere(visit, draft), refuse):
         return go_to(url_for("register.columns", slug=visit.place.slug, upload_id=upload_id))
     return columns_page(visit, draft, form)
@@ -178,6 +285,8 @@ def look_elsewhere(visit: Visit, draft: Draft) -> None:
 @for_roles(*MANAGERS)
 def dropped(visit: Visit, upload_id: int) -> ResponseReturnValue:
     """Let the file go."""
-    draft, form = Draft.of(visit, upload_id), Form({})
+    if is_at_work(visit, work_of(visit, upload_id)):
+        return go_to(url_for("register.columns", slug=visit.place.slug, upload_id=upload_id))
+    draft, form = Draft.of(visit, upload_id, whole=True), Form({})
     was_done(visit.act, form, lambda: uploads.drop_upload(visit.act, draft.upload), refuse)
     return go_to(url_for("register.bring_in", slug=visit.place.slug))

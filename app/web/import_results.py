@@ -1,4 +1,4 @@
-"""What became of an import: applying it, its result, what is left to mend as a file, and releasing its drafts."""
+"""What became of an import: its result, what is left to mend as a file, and releasing its drafts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from flask import Response, abort, url_for
 from flask.typing import ResponseReturnValue
 
-from app.domain.errors import Refused
-from app.imports.choices import Outcome
+from app.imports.findings import SHOWN
 from app.imports.left_over import LEFT, LeftOver, as_csv
 from app.operations import register, releases, uploads
+from app.queries.import_work import has_left_over
 from app.queries.imports import Run, count_touched, read_left_over, read_records, read_run
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_acts import STARTS
 from app.web.entry_fields import Field, offered, read_form
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.import_form import SHOWN, check_complete, said
-from app.web.import_pages import Draft, judged, pages, result_of
+from app.web.import_form import said
+from app.web.import_pages import pages
 from app.web.listing import sight_of
 from app.web.typed_form import Form, was_done
 
@@ -25,26 +25,7 @@ __all__ = ["pages"]
 
 START = Field("start", "Alerts begin", "radio", STARTS)
 MOST_ALERTS = 200  # Alerts that the page of a release lists; the figures count all of them.
-NOT_SEEN = "The columns were changed since the last check: look at what would become of the file, then bring it in."
 MOST_LEFT = 200_000  # Records of the largest file that is read.
-
-
-@pages.post("/o/<slug>/register/import/<int:upload_id>/apply")
-@for_roles(*MANAGERS)
-def applied(visit: Visit, upload_id: int) -> ResponseReturnValue:
-    """Bring the file in: all accepted records or none. Sent twice, it is applied once."""
-    draft = Draft.of(visit, upload_id)
-    seen = draft.choices
-
-    def apply() -> Outcome:
-        if draft.choices != seen:
-            check_complete(draft.choices)
-            raise Refused(NOT_SEEN)
-        found = draft.bring(visit, dry_run=False)
-        uploads.settle_upload(visit.act, draft.upload, found.imported.import_run_id, found.left_over.as_json())
-        return found
-
-    return result_of(visit, draft) or judged(visit, draft, apply)
 
 
 def run_of(visit: Visit, import_run_id: int) -> Run:
@@ -62,6 +43,7 @@ def import_result(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     drafts = len(releases.drafts_of(visit.act, run.id))
     view: dict[str, Any] = {"run": run, "left": left, "drafts": drafts, "said": said}
     view["touched"] = count_touched(session, visit.act.org, run)
+    view["kept_until"] = run.at + uploads.LEFT_OVER_KEPT_FOR if has_left_over(session, visit.act.org, run.id) else None
     pair = ("register/import_result.html", "register/fragments/_import_result.html")
     return page_or_fragment(*pair, visit=visit, count_left=sum(run.counts[one] for one in LEFT), **view)
 
@@ -78,8 +60,17 @@ def left_over(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     return Response(as_csv(left), headers=headers)
 
 
+@pages.post("/o/<slug>/register/imports/<int:import_run_id>/left-over/drop")
+@for_roles(*MANAGERS)
+def left_over_dropped(visit: Visit, import_run_id: int) -> ResponseReturnValue:
+    """Let the cells of the lines go that were not accepted, before their time."""
+    run = run_of(visit, import_run_id)
+    uploads.drop_left_over(visit.act, run.id)
+    return go_to(url_for("register.import_result", slug=visit.place.slug, import_run_id=run.id))
+
+
 def records_left(visit: Visit, run: Run) -> LeftOver:
-    """Of an import by a command the cells are not kept: what is known of its records takes their place."""
+    """Of an import by a command the cells are not kept, nor for ever: what is known of the records is there instead."""
     found = read_records(visit.act.session, visit.act.org, run.id, LEFT, MOST_LEFT)
     rows = [(one.line, one.reason, [one.reference, one.title, one.site, str(one.due_on or "")]) for one in found]
     return LeftOver(["Reference", "Title", "Site", "Due date"], rows)

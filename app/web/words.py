@@ -116,7 +116,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     },
     "date_format": {
         "auto": "As the whole column proves", "ymd": "Year, month, day", "dmy": "Day, month, year",
-        "mdy": "Month, day, year",
+        "mdy": "Month, day, year", "pattern": "Another way: by the pattern below",
     },
     "on_conflict": {
         "refuse": "None of them is taken", "latest": "The one with the latest due date is taken",

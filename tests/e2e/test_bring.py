@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from sqlalchemy import text
 
+from app.imports.limits import MOST_LINES_AT_ONCE
 from app.operations import people
+from app.scheduler import import_tick
+from app.scheduler.heartbeat import Heartbeat
+from app.scheduler.import_tick import Imports
 from tests import factories
+from tests.conftest import settings_of
 from tests.e2e.conftest import Site, Tab
 from tests.factories import Acme
 from tests.web.conftest import ADMIN, HASH, PASSWORD
@@ -64,6 +70,61 @@ def test_a_register_is_brought_and_released(tab: OpenTab, acme: Acme, javascript
     with acme.acting() as act:
         found = act.session.execute(text("select reference, status, extra from subject order by 1"))
         assert [tuple(row) for row in found] == [("0017", "watched", {}), ("0019", "watched", {})]
+
+
+@pytest.fixture
+def scheduler(site: Site, worker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Imports:
+    """A scheduler that is there, whose ticks the test pokes; its children find the database of the test."""
+    for name, word in {
+        "DATABASE_URL": settings_of(f"real_{worker}").database_url,
+        "ENV": "test",
+        "HOME": tmp_path,
+    }.items():
+        monkeypatch.setenv(f"ONUS_{name}", str(word))
+    monkeypatch.setattr(import_tick, "BEAT_EVERY", 0.1)
+    Heartbeat()
+    return Imports()
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_a_large_register_is_brought_in_beside_the_pages(
+    tab: OpenTab, acme: Acme, scheduler: Imports, javascript: bool
+) -> None:
+    """By script the page follows by itself; without, the link looks again. Numbers are confirmed on the way."""
+    page = tab(javascript).go("/login")
+    page.get_by_label("E-mail").fill(ADMIN)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(page.url.rstrip("/") + "/register/import")
+    rows = "".join(f"A-{n},{'46388' if n == 7 else '2027-05-05'},Boiler {n}\n" for n in range(MOST_LINES_AT_ONCE + 1))
+    content = f"Reference,Due date,Title\n{rows}".encode()
+    page.get_by_label("File").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": content})
+    page.get_by_role("button", name="Upload and look at it").click()
+    if not javascript:
+        page.get_by_role("button", name="Check").click()
+    expect(page.get_by_text("Waiting for its turn")).to_be_visible()
+    look_closely(page, javascript)
+    assert scheduler.tick() == 1
+    look_again(page, javascript)
+    expect(page.get_by_text("New 2000 lines")).to_be_visible()
+    look_closely(page, javascript)
+    page.get_by_label("The one of them").check()
+    if not javascript:
+        page.get_by_role("button", name="Check again with these dates").click()
+    expect(page.get_by_text("The file is being checked")).to_be_visible()
+    assert scheduler.tick() == 1
+    look_again(page, javascript)
+    expect(page.get_by_text("New 2001 lines")).to_be_visible()
+    page.get_by_role("button", name="Bring it in").click()
+    expect(page.get_by_text("The file is being brought in")).to_be_visible()
+    assert scheduler.tick() == 1
+    look_again(page, javascript)
+    expect(page.get_by_text("2001 entries of it are drafts and tell nobody yet.")).to_be_visible()
+
+
+def look_again(page: Page, javascript: bool) -> None:
+    if not javascript:
+        page.get_by_role("link", name="Look again").click()
 
 
 def look_closely(page: Page, javascript: bool) -> None:

@@ -315,3 +315,14 @@ def test_a_person_of_a_file_is_let_in_by_member_add(acme: Acme, onus: Onus, tmp_
             "where m.org_id = :org"
         ).all()
     assert (member_id, name, has_hash) == (let_in["member_id"], "Ida", True)
+
+
+def test_import_confirms_lines_or_all_of_them(onus: Onus, acme: Acme, tmp_path: Path) -> None:
+    register = tmp_path / "register.csv"
+    register.write_text("reference,due_on\nA-1,46023\nA-2,46054\nA-3,2027-03-31\n")
+    command = ("import", "register", str(register), "--dry-run")
+    assert onus.json(*command, "--confirm", "2")["confirm"] == 1
+    assert onus.json(*command, "--confirm", "2", "--confirm", "3")["new"] == 3
+    assert onus.json(*command, "--confirm", "all")["confirm"] == 0
+    assert "--confirm 4: no date is to be confirmed there" in onus.refusal(*command, "--confirm", "4")
+    assert "write the number of a line, or all" in onus.refusal(*command, "--confirm", "first")

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from app.cli.imports import json_of, lines, shown
+from app.cli.imports import json_of, lines, lines_of, shown
 from app.domain.errors import Refused
 from app.imports import register as register_of_imports
 from app.imports.outcomes import Row
@@ -614,3 +614,32 @@ def test_two_organisations_have_the_same_reference_and_see_nothing_of_each_other
         assert by_line(bring(theirs, text)) == {2: "new", 3: "rejected"}
         assert theirs.session.scalars(select(Subject.org_id)).all() == [theirs.org]
         assert {event.org_id for event in theirs.session.scalars(select(AuditEvent))} == {theirs.org}
+
+
+NUMBERS = "reference,due_on\nA-1,46023\nA-2,2027-03-31\nA-3,46054\n"
+
+
+def test_a_number_that_a_person_has_confirmed_is_a_date(act: Act) -> None:
+    brought = bring(act, NUMBERS, confirmed=(2,))
+    assert by_line(brought) == {2: "new", 3: "new", 4: "confirm"}
+    assert brought.rows[0].reason == "the number 46023 was confirmed to be 2026-01-01"
+    assert [row.line for row in brought.proposed] == [2, 4]
+    again = bring(act, NUMBERS, confirm_all=True)
+    assert by_line(again) == {2: "unchanged", 3: "unchanged", 4: "new"}
+    kept = list(act.session.scalars(select(ImportRun.mapping).order_by(ImportRun.id)))
+    assert [one["options"] for one in kept] == [{"date_format": "auto", "on_conflict": "refuse", "start": "now"} | said
+                                                for said in ({"confirmed": [2]}, {"confirm_all": True})]  # fmt: skip
+
+
+def test_a_line_that_waits_for_nothing_cannot_be_confirmed(act: Act) -> None:
+    for line in (1, 3, 9):
+        with pytest.raises(Refused, match=f"--confirm {line}: no date is to be confirmed there"):
+            bring(act, NUMBERS, confirmed=(line,))
+    assert bring(act, NUMBERS, confirmed=(2, 3), loosely=True).counts["new"] == 2
+
+
+def test_the_command_names_lines_or_all() -> None:
+    assert lines_of(["7", "all", "3", "7"]) == (3, 7)
+    for wrong in ("x", "-1", "ALL", "²"):
+        with pytest.raises(Refused, match="write the number of a line, or all"):
+            lines_of([wrong])

@@ -6,14 +6,22 @@ from flask import render_template
 from flask.typing import ResponseReturnValue
 
 from app.operations import places, typed
-from app.web import people_import, settings_kinds, settings_people, settings_posts, settings_sites
+from app.web import people_import, settings_kinds, settings_people, settings_posts, settings_ready, settings_sites
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.hypermedia import page_or_fragment
 from app.web.settings_area import ADMINS, back_to, pages
 from app.web.typed_form import Form, sent, was_done, whole_number
 
 # Each of these modules adds its pages to the one blueprint.
-__all__ = ["pages", "people_import", "settings_kinds", "settings_people", "settings_posts", "settings_sites"]
+__all__ = [
+    "pages",
+    "people_import",
+    "settings_kinds",
+    "settings_people",
+    "settings_posts",
+    "settings_ready",
+    "settings_sites",
+]
 
 
 @pages.get("/o/<slug>/settings")

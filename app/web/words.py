@@ -202,6 +202,27 @@ OF: Mapping[str, Mapping[str, str]] = {
         "mail_trial_asked": "Test mail asked for", "mail_trial_handed_over": "Test mail sent to the mail server",
         "mail_trial_settled": "What became of a test mail",
     },
+    "trial_end": {
+        "taken": "The mail server took it. Look whether it is there, among unwanted mail, too: Onus cannot know that.",
+        "filed": "It was written to a file of the host of Onus, so it reached nobody.",
+        "put_off": "The mail server did not take it for now. It is not tried again: send another one later.",
+        "refused": "The mail server refused it, so it was not sent.",
+        "broken": "The line to the mail server broke before it was sent. It is not tried again: send another one.",
+        "no_answer": "It may have been sent, not confirmed: no answer came. Look whether it is there; it is not sent again.",
+        "too_late": "Not sent: no mail was sent within an hour.",
+    },
+    "ready": {
+        "rules": "Rules", "drafts": "Drafts", "dates": "Dates", "responsible": "Responsible", "posts": "Posts",
+        "people": "People", "watch": "The watch", "server": "Mail server", "line": "Outgoing e-mail",
+        "trial": "Test mail",
+    },
+    "ready_mend": {
+        "rules": "See the rules", "drafts": "See the drafts", "dates": "See what has no open deadline",
+        "responsible": "See the entries here, and who is responsible", "posts": "See who holds which post",
+        "people": "See the people", "watch": "See how the watch stands", "server": "See what is set up",
+        "line": "See how the mail stands", "trial": "Send a test mail",
+    },
+    "verdict": {"fine": "Fine", "open": "Open", "untested": "Not tested yet"},
     "off_watch": {
         "subject_archived": "Archived", "subject_out_of_service": "Out of service", "subject_snoozed": "Paused",
         "obligation_closed": "Closed without doing it", "date_moved": "Date moved", "rule_switched_off": "Rule switched off",

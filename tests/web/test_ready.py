@@ -19,6 +19,8 @@ from app.ledger.trials import DueTrial, hand_over_trial, settle_trial
 from app.models import AuditEvent, MailTransport, MailTrial, Member, SchedulerProcess
 from app.operations import people
 from app.operations.trials import ask_for_trial
+from app.queries.readiness_checks import About, Verdict
+from app.web.words import OF
 from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
@@ -240,6 +242,11 @@ ENDS = {
     TrialEnd.refused: "was not sent", TrialEnd.broken: "broke before", TrialEnd.no_answer: "not confirmed",
     TrialEnd.too_late: "Not sent: no mail was sent within an hour.",
 }  # fmt: skip
+
+
+def test_every_code_has_its_words() -> None:
+    for of, codes in (("trial_end", TrialEnd), ("verdict", Verdict), ("ready", About), ("ready_mend", About)):
+        assert set(OF[of]) == set(codes), of
 
 
 @pytest.mark.parametrize("end", TrialEnd)

@@ -12,7 +12,20 @@ from flask.cli import AppGroup, ScriptInfo
 from sqlalchemy.exc import DBAPIError
 
 from app import create_app
-from app.cli import acts, checks, database, import_people, imports, mail, people, process, rules, watch
+from app.cli import (
+    acts,
+    checks,
+    database,
+    import_mistakes,
+    import_people,
+    imports,
+    mail,
+    people,
+    process,
+    ready,
+    rules,
+    watch,
+)
 from app.clock import ClockFault
 from app.config import Misconfigured
 from app.database import Unreachable
@@ -55,5 +68,18 @@ def main() -> None:
     """Onus: a register of things that lapse, and the alerts about them."""
 
 
-for module in (process, database, people, imports, import_people, rules, acts, watch, mail, checks):
+for module in (
+    process,
+    database,
+    people,
+    imports,
+    import_people,
+    import_mistakes,
+    rules,
+    acts,
+    watch,
+    mail,
+    checks,
+    ready,
+):
     module.add_to(main)

@@ -11,11 +11,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, any_, cast, func, literal, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Subquery, Text, any_, cast, func, literal, select
 
+from app.domain.acts import ArchiveReason, Outcome, Status
 from app.domain.errors import Refused, quoted
-from app.models import Kind, Member, MemberSite, Obligation, Site, Subject
+from app.models import AuditEvent, Kind, Member, MemberSite, Obligation, Site, Subject
 from app.operations.kinds import key_of
+from app.operations.typed import iso
 from app.trail.act import Act
 
 Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
@@ -93,11 +95,27 @@ class Present:
     legal_basis: str
     notes: str
     status: str
+    owner_post_id: int | None
+    recurrence_basis: str | None
+    due_from: dt.date | None
+    snoozed_until: dt.date | None
+    is_in_error: bool = False  # It was archived as entered in error, and by nothing else since.
     dates: list[tuple[dt.date, int, bool]] = field(default_factory=list)
+    mistaken: dict[dt.date, int] = field(default_factory=dict)  # Due dates that were closed as entered in error.
 
     def has(self, due_on: dt.date | None) -> bool:
         """Whether this is one of its due dates, open or closed."""
         return any(day == due_on for day, _, _ in self.dates)
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What no file says, as it stands in the trail."""
+        return {
+            "owner_post_id": self.owner_post_id,
+            "recurrence_basis": self.recurrence_basis,
+            "due_from": iso(self.due_from),
+            "snoozed_until": iso(self.snoozed_until),
+        }
 
     @property
     def open_due_ons(self) -> dict[dt.date, int]:
@@ -147,22 +165,35 @@ def read_ids(act: Act, references: Collection[str]) -> dict[Key, int]:
 
 def read_present(act: Act, references: Collection[str]) -> dict[Key, Present]:
     """The entries of these folded references at all sites, with all their due dates."""
+    in_error = archived_in_error(act, Subject.reference_key == any_(texts(references)))
     asked = (
         select(
             Subject.id, Subject.site_id, Subject.reference_key, Subject.title, Kind.name.label("kind"),
             Subject.owner_member_id.label("owner_id"), Subject.holder_id, Subject.part_of_id, Subject.recurrence,
-            Subject.legal_basis, Subject.notes, Subject.status,
+            Subject.legal_basis, Subject.notes, Subject.status, Subject.owner_post_id, Subject.recurrence_basis,
+            Subject.due_from, Subject.snoozed_until, Subject.id.in_(select(in_error.c.id)).label("is_in_error"),
         )
         .join(Kind, (Kind.org_id == act.org) & (Kind.id == Subject.kind_id))
         .where(Subject.org_id == act.org, Subject.reference_key == any_(texts(references)))
     )  # fmt: skip
     present = {row.id: Present(**row._mapping) for row in act.session.execute(asked)}
     ids = cast(literal(list(present), ARRAY(BigInteger)), ARRAY(BigInteger))
-    columns = (Obligation.id, Obligation.subject_id, Obligation.due_on, Obligation.closed_at)
+    columns = (Obligation.id, Obligation.subject_id, Obligation.due_on, Obligation.closed_at, Obligation.outcome)
     dates = select(*columns).where(Obligation.org_id == act.org, Obligation.subject_id == any_(ids))
     for row in act.session.execute(dates.order_by(Obligation.id)):
         present[row.subject_id].dates.append((row.due_on, row.id, row.closed_at is None))
+        if row.outcome == Outcome.entered_in_error:
+            present[row.subject_id].mistaken[row.due_on] = row.id
     return {(entry.site_id, entry.reference_key): entry for entry in present.values()}
+
+
+def archived_in_error(act: Act, named: ColumnElement[bool]) -> Subquery:
+    """The ids of those entries among the named that are archived, the last time as entered in error, by the trail."""
+    event = AuditEvent
+    why = select(event.detail["reason"].as_string()).where(event.org_id == act.org, event.subject_id == Subject.id)
+    last = why.where(event.type == "subject_archived").order_by(event.id.desc()).limit(1)
+    archived = select(Subject.id).where(Subject.org_id == act.org, Subject.status == Status.archived, named)
+    return archived.where(last.scalar_subquery() == ArchiveReason.entered_in_error).subquery()
 
 
 def texts(references: Collection[str]) -> ColumnElement[Any]:
@@ -170,6 +201,7 @@ def texts(references: Collection[str]) -> ColumnElement[Any]:
 
 
 def read_parents(act: Act) -> dict[int, int]:
-    """Which entry is part of which, for all of the register."""
+    """Which entry is part of which, for all of the register; what was entered in error is part of nothing."""
     asked = select(Subject.id, Subject.part_of_id).where(Subject.org_id == act.org, Subject.part_of_id.is_not(None))
+    asked = asked.where(Subject.id.not_in(select(archived_in_error(act, Subject.part_of_id.is_not(None)).c.id)))
     return {row.id: row.part_of_id for row in act.session.execute(asked)}

@@ -199,6 +199,8 @@ def differences(entry: Entry, present: Present) -> tuple[dict[str, Any], dict[st
     new = {COLUMNS[name]: entry.said[name] for name in differ}
     if KIND in entry.said and key_of(entry.said[KIND]) != key_of(present.kind):
         old[KIND], new[KIND] = present.kind, entry.said[KIND]
+    if "owner_member_id" in old and present.owner_post_id is not None:
+        old["owner_post_id"], new["owner_post_id"] = present.owner_post_id, None  # The person takes the post's place.
     return old, new
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.domain.errors import Refused, quoted
 from app.imports import headers, reading
+from app.imports.comebacks import come_back
 from app.imports.dates import AUTO, DateReader, reader_of, warning
 from app.imports.entries import Entry, EntryReader, is_shifted
 from app.imports.headers import DUE_ON, PART_OF, Columns
@@ -21,7 +22,8 @@ from app.imports.parents import settle_parents
 from app.imports.records import Record, Table
 from app.imports.shapes import as_json, shapes_of
 from app.operations import imports
-from app.operations.imports import AT_ONCE, Parent
+from app.operations.batches import AT_ONCE
+from app.operations.imports import Parent
 from app.operations.kinds import key_of, known_kinds
 from app.trail.act import Act
 
@@ -211,7 +213,11 @@ def settle_some(act: Act, entries: Sequence[Entry], parents: Mapping[Key, Parent
     """The outcome of some records against the register, so that what it has of them is not in memory at once."""
     present = read_present(act, {entry.key[1] for entry in entries})
     for entry in entries:
-        settle(entry, present.get(entry.key), parents.get(entry.key), report)
+        found, parent = present.get(entry.key), parents.get(entry.key)
+        if found is not None and found.is_in_error:
+            come_back(entry, found, parent, report)
+        else:
+            settle(entry, found, parent, report)
 
 
 def references_of(entries: Iterable[Entry]) -> set[str]:

@@ -85,8 +85,12 @@ def align(act: Act) -> int:
 
 
 def align_subjects(act: Act, days: SiteDays, subjects: Iterable[int]) -> int:
-    """Align these subjects alone, right before something of them leaves; the number of deliveries cancelled."""
-    return judge(act, days, {"subjects": sorted(subjects)})
+    """Align these subjects, right before something of them leaves; the number of deliveries cancelled.
+
+    Of very many everything is aligned, which is cheaper than a list.
+    """
+    chosen = sorted(subjects)
+    return judge(act, days, {"subjects": chosen if len(chosen) <= FEW else None})
 
 
 def judge(act: Act, days: SiteDays, scope: dict[str, Any]) -> int:

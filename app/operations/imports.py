@@ -9,14 +9,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from app.domain.acts import Contents, MoveReason, Status
 from app.domain.errors import Refused
 from app.ledger.queue import changed
-from app.ledger.start import hold_back
+from app.ledger.start import hold_back, hold_back_raised
+from app.operations.batches import Trail, as_json, batches
+from app.operations.comebacks import Comeback, bring_back, reopen_obligations
 from app.operations.kinds import find_or_make, key_of
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -74,21 +76,9 @@ update obligation o set due_on = g.due_on
 from unnest(cast(:ids as bigint[]), cast(:due_ons as date[])) as g (id, due_on)
 where o.org_id = :org and o.id = g.id and o.closed_at is null"""
 
-WRITE_TRAIL = """
-with event as (
-  insert into audit_event (org_id, at, actor, type, subject_id, detail)
-  select :org, :now, :actor, g.type, g.subject_id, g.detail
-  from jsonb_to_recordset(cast(:rows as jsonb)) as g (n int, type text, subject_id bigint, detail jsonb)
-  order by g.n
-  returning id)
-insert into audit_unsealed (org_id, event_id) select :org, id from event"""
-
-AT_ONCE = 5_000  # Rows of one statement, so that what is made for it is small beside the register itself.
-
 TOLD = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "holder_id")  # Of a new entry.
 
 Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
-Row = TypeVar("Row")
 Parent = int | Key | None  # An entry of the register, or one that arrives with the same file.
 
 
@@ -109,7 +99,10 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """What an import changes of an entry: columns that differ, and a due date that is opened, or moved."""
+    """What an import changes of an entry: columns that differ, and a due date that is opened, or moved.
+
+    Of one that comes back, `new` holds what differs as well, and `comeback` all that the entry becomes.
+    """
 
     line: int
     subject_id: int
@@ -119,6 +112,7 @@ class Amendment:
     moved_from: tuple[int, dt.date] | None
     parent: Parent
     extra: Mapping[str, str]
+    comeback: Comeback | None = None
 
 
 @dataclass(frozen=True)
@@ -139,38 +133,6 @@ class Applied:
     kinds_made: list[str]
 
 
-@dataclass
-class Trail:
-    """The events of one import, written a few thousand at a time, in order."""
-
-    act: Act
-    import_run_id: int
-    events: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, type: str, subject_id: int, line: int, **detail: Any) -> None:
-        origin = {"source": SOURCE, "import_run_id": self.import_run_id, "line": line}
-        event = {"n": len(self.events), "type": type, "subject_id": subject_id}
-        self.events.append(event | {"detail": detail | origin})
-        if len(self.events) >= AT_ONCE:
-            self.write()
-
-    def write(self) -> None:
-        if self.events:
-            self.act.run(WRITE_TRAIL, {"rows": as_json(self.events)})
-            self.events.clear()
-
-
-def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """The rows in lists of a size that one statement can take, made as they are needed."""
-    left = iter(rows)
-    while batch := list(islice(left, AT_ONCE)):
-        yield batch
-
-
-def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
-    return json.dumps(rows, separators=(",", ":"))
-
-
 def take_turns(act: Act) -> None:
     act.run(TAKE_TURNS)
 
@@ -182,20 +144,25 @@ def apply(
 
     1. The import itself is kept, so that each event can name it.
     2. Kinds are made, then entries, then what they are part of: a part may stand above its whole in the file.
-    3. Due dates are opened and moved.
+    3. Due dates are opened, opened again and moved.
     4. With start `next`, what these due dates have crossed already is held back.
     """
     run_id = keep(act, evidence)
-    trail = Trail(act, run_id)
+    trail = Trail(act, {"source": SOURCE, "import_run_id": run_id})
     kinds = find_or_make(act, [OTHER, *kind_names(arrivals, amendments)])
-    ids = add_subjects(act, arrivals, kinds.ids, DRAFT if start == DRAFT else Status.watched, trail)
+    status = DRAFT if start == DRAFT else Status.watched
+    ids = add_subjects(act, arrivals, kinds.ids, status, trail)
+    comebacks = [one.comeback for one in amendments if one.comeback]
+    bring_back(act, comebacks, status, lambda one: with_ids(one.columns, kinds.ids, ids), trail)
     amend_subjects(act, arrivals, amendments, kinds.ids, ids, trail)
     touched = open_obligations(act, chain(dates_of(arrivals, ids), opened_by(amendments)), trail)
     touched += move_obligations(act, amendments, trail)
+    reopened = reopen_obligations(act, comebacks, trail)
     trail.write()
     queue(act, [*ids.values(), *(one.subject_id for one in amendments)])
-    if start == NEXT and touched:
-        hold_back(act, obligation_ids=touched)
+    if start == NEXT and (touched or reopened):
+        hold_back(act, obligation_ids=touched + reopened)
+        hold_back_raised(act, reopened)
     return Applied(run_id, kinds.made)
 
 
@@ -234,7 +201,7 @@ def add_subjects(
         for one, row in zip(batch, rows, strict=True):
             ids[one.key] = made[one.key]
             told = {name: row.get(name) for name in TOLD}
-            trail.add("subject_created", made[one.key], one.line, **told)
+            trail.add("subject_created", made[one.key], line=one.line, **told)
     return ids
 
 
@@ -274,9 +241,19 @@ def amended_rows(
         if one.parent is not None:
             new["part_of_id"] = found(one.parent, ids)
         if new:
-            columns = new | ({"kind_id": kinds[key_of(new["kind"])]} if "kind" in new else {})
-            trail.add("subject_changed", one.subject_id, one.line, old=dict(one.old), new=new)
-            yield {"id": one.subject_id, "extra": one.extra, **columns}
+            trail.add("subject_changed", one.subject_id, line=one.line, old=dict(one.old), new=new)
+        if new and one.comeback is None:
+            yield {"id": one.subject_id, "extra": one.extra, **with_ids(new, kinds, ids)}
+
+
+def with_ids(columns: Mapping[str, Any], kinds: Mapping[str, int], ids: Mapping[Key, int]) -> dict[str, Any]:
+    """The columns of an entry with the ids of the kind and of what it is part of."""
+    named = dict(columns)
+    if "kind" in named:
+        named["kind_id"] = kinds[key_of(named.pop("kind"))]
+    if named.get("part_of_id") is not None:
+        named["part_of_id"] = found(named["part_of_id"], ids)
+    return named
 
 
 def found(parent: int | Key, ids: Mapping[Key, int]) -> int:
@@ -302,7 +279,7 @@ def open_obligations(act: Act, openings: Iterable[Opening], trail: Trail) -> lis
         facts = {"subjects": [subject for _, subject, _ in batch], "due_ons": [due_on for _, _, due_on in batch]}
         ids = {row.subject_id: row.id for row in act.run(OPEN_OBLIGATIONS, facts)}
         for line, subject, due_on in batch:
-            trail.add("obligation_opened", subject, line, obligation_id=ids[subject], due_on=iso(due_on))
+            trail.add("obligation_opened", subject, line=line, obligation_id=ids[subject], due_on=iso(due_on))
         opened += ids.values()
     return opened
 
@@ -316,7 +293,7 @@ def move_obligations(act: Act, amendments: Iterable[Amendment], trail: Trail) ->
         act.run(MOVE_OBLIGATIONS, {"ids": ids, "due_ons": [due_on for _, _, _, due_on in batch]})
         for one, obligation_id, old, new in batch:
             days = {"old": iso(old), "new": iso(new), "reason": MoveReason.other, "note": ""}
-            trail.add("date_moved", one.subject_id, one.line, obligation_id=obligation_id, **days)
+            trail.add("date_moved", one.subject_id, line=one.line, obligation_id=obligation_id, **days)
         moved += ids
     return moved
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.ledger.planning import plan_simply
 from app.operations.kinds import key_of, known_kinds
 from app.trail.act import Act
 
@@ -87,6 +88,15 @@ class Moving:
     old: dt.date
 
 
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A due date that the import opened, and that is closed."""
+
+    obligation_id: int
+    subject_id: int
+    due_on: dt.date
+
+
 @dataclass
 class Left:
     """An entry that is left as it is: the event of the work that was done on it, or what could not be put back."""
@@ -103,28 +113,27 @@ class Plan:
     import_run_id: int
     touched: Sequence[int]
     archived: Sequence[int]
-    closed: Sequence[int]
+    closed: Sequence[Closing]
     moved: Sequence[Moving]
     put_back: Sequence[Putting]
     left: Sequence[Left]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many entries are archived, and put back; how many dates are closed, and moved back; what is left."""
-        lists = {"archived": self.archived, "closed": self.closed, "moved_back": self.moved}
-        put_back = {one.subject_id for one in self.put_back}
-        counts = {name: len(found) for name, found in lists.items()}
-        return counts | {"put_back": len(put_back), "left": len(self.left)}
-
-    @property
     def changed(self) -> list[int]:
         """The entries that were there before and become what they were."""
-        moved, put_back = ({one.subject_id for one in self.moved}, {one.subject_id for one in self.put_back})
-        return sorted((moved | put_back) - set(self.archived))
+        moved, put_back = {one.subject_id for one in self.moved}, {one.subject_id for one in self.put_back}
+        return sorted((moved | put_back | {one.subject_id for one in self.closed}) - set(self.archived))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many entries are archived, put back and left; how many dates are closed, and moved back."""
+        lists = {"archived": self.archived, "closed": self.closed, "put_back": self.changed, "moved_back": self.moved}
+        return {name: len(found) for name, found in (lists | {"left": self.left}).items()}
 
 
 def read_touched(act: Act, import_run_id: int) -> Sequence[Any]:
     """The entries, each with whether the import made it or brought it back, and the first event of it."""
+    plan_simply(act)  # Right after an import nothing is known of its rows, and all would be joined one by one.
     rows: Sequence[Any] = act.run(TOUCHED, {"import_run": import_run_id}).all()
     return rows
 
@@ -144,7 +153,7 @@ def make_plan(act: Act, import_run_id: int, touched: Sequence[Any]) -> Plan:
     free = [row for row in touched if row.subject_id not in worked]
     made = [row.subject_id for row in free if row.made]
     ours = run | {"subjects": [row.subject_id for row in free]}
-    closed = [row.id for row in act.run(DATES, ours)]
+    closed = [Closing(row.id, row.subject_id, row.due_on) for row in act.run(DATES, ours)]
     kept: dict[int, list[str]] = {}
     moved = read_moves(act, ours, kept)
     changed = {"subjects": [row.subject_id for row in free if not row.made]}

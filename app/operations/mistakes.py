@@ -1,7 +1,7 @@
 """Entered in error, for a whole import: what it made is archived, what it changed becomes what it was.
 
-Also after a release, and once: of two people who do it at once, one does. Alerts that nobody was told are withdrawn
-with it, since each is judged again right before it leaves; what was told stays in the ledger, listed and not undone.
+Also after a release, and once: of two people who do it at once, one does. Alerts that nobody was told are withdrawn in
+the same transaction, those on their way included; what was told stays in the ledger, listed and not undone.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.database import SCHEDULER, borrowed
 from app.domain.acts import CloseReason, MoveReason
 from app.domain.errors import Refused
-from app.ledger.planning import stand_alone
+from app.ledger.align import align_subjects
+from app.ledger.planning import judge_alone, stand_alone
+from app.ledger.site_days import read_site_days
 from app.operations import typed
 from app.operations.batches import Trail, as_json, batches
 from app.operations.imports import queue, take_turns
@@ -108,6 +111,7 @@ def enter_in_error(act: Act, import_run_id: int, note: str = "") -> Plan:
     2. The import is marked; whoever comes second finds the mark.
     3. Its entries and their dates are locked, then judged, so that nobody's work is missed.
     4. All is changed, each change with its event, and the next check is told.
+    5. What was not told is withdrawn. A message that a sender holds already is cancelled, and so he cannot send it.
     """
     noted = typed.note(note)
     take_turns(act)
@@ -122,6 +126,7 @@ def enter_in_error(act: Act, import_run_id: int, note: str = "") -> Plan:
     take_back(act, plan, noted)
     act.record("import_entered_in_error", import_run_id=import_run_id, note=noted, counts=plan.counts)
     queue(act, [*plan.archived, *plan.changed])
+    withdraw(act, [*plan.archived, *plan.changed])
     return plan
 
 
@@ -138,10 +143,17 @@ def check_run(act: Act, import_run_id: int) -> None:
         raise Refused(ALREADY)
 
 
+def withdraw(act: Act, subject_ids: Sequence[int]) -> None:
+    """Make what has not left follow what the entries are now."""
+    with borrowed(act.session, SCHEDULER):
+        judge_alone(act)
+        align_subjects(act, read_site_days(act), subject_ids)
+
+
 def take_back(act: Act, plan: Plan, note: str) -> None:
     trail = Trail(act, {"import_in_error": plan.import_run_id})
     why = {"import_run": plan.import_run_id, "note": note, "reason": CloseReason.entered_in_error.value}
-    act.run(CLOSE, why | {"ids": plan.closed, "member": member_of(act)})
+    act.run(CLOSE, why | {"ids": [one.obligation_id for one in plan.closed], "member": member_of(act)})
     act.run(ARCHIVE, why | {"ids": plan.archived})
     move_back(act, plan.moved, note, trail)
     put_back(act, plan.put_back, trail)

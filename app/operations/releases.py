@@ -117,9 +117,13 @@ def drafts_of(act: Act, import_run_id: int) -> list[int]:
     return [row.id for row in act.run(DRAFTS, {"import_run": import_run_id})]
 
 
+def is_in_error(act: Act, import_run_id: int) -> bool:
+    return bool(act.run(IN_ERROR, {"import_run": import_run_id}).scalar())
+
+
 def preview_release(act: Act, import_run_id: int) -> Preview:
     """Whom a release with start `now` would tell. Leaves nothing behind."""
-    drafts = drafts_of(act, import_run_id)
+    drafts = [] if is_in_error(act, import_run_id) else drafts_of(act, import_run_id)
     if not drafts or len(drafts) > MOST_PREVIEWED:
         return Preview(len(drafts), None if drafts else [])
     alerts: list[Alert] = []
@@ -150,7 +154,7 @@ def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[i
     """
     if start not in (NOW, NEXT):
         raise Refused(f"{quoted(start)} is not a start: write {NOW} or {NEXT}.")
-    if act.run(IN_ERROR, {"import_run": import_run_id}).scalar():
+    if is_in_error(act, import_run_id):
         raise Refused("This import was entered in error: what is left of it is released entry by entry.")
     facts = {"ids": drafts_of(act, import_run_id), "import_run": import_run_id, "start": start}
     released = [row.subject_id for row in act.run(RELEASE, facts)]

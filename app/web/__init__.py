@@ -13,7 +13,7 @@ from app.web import (
     errors,
     front,
     headers,
-    import_results,
+    import_mistakes,
     inbox,
     messages,
     rules,
@@ -53,6 +53,6 @@ def serve(app: Flask) -> None:
     errors.register(app)
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
-    for module in (assets, front, session, today, import_results, rules, inbox, messages, settings_pages):
+    for module in (assets, front, session, today, import_mistakes, rules, inbox, messages, settings_pages):
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -19,6 +19,7 @@ from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_form import said
 from app.web.import_pages import pages
 from app.web.listing import sight_of
+from app.web.mistake_view import taken_back
 from app.web.typed_form import Form, was_done
 
 __all__ = ["pages"]
@@ -42,7 +43,7 @@ def import_result(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     left = read_records(session, visit.act.org, run.id, LEFT, SHOWN)
     drafts = len(releases.drafts_of(visit.act, run.id))
     view: dict[str, Any] = {"run": run, "left": left, "drafts": drafts, "said": said}
-    view["touched"] = count_touched(session, visit.act.org, run)
+    view |= {"touched": count_touched(session, visit.act.org, run), "taken": taken_back(visit, run)}
     view["kept_until"] = run.at + uploads.LEFT_OVER_KEPT_FOR if has_left_over(session, visit.act.org, run.id) else None
     pair = ("register/import_result.html", "register/fragments/_import_result.html")
     return page_or_fragment(*pair, visit=visit, count_left=sum(run.counts[one] for one in LEFT), **view)
@@ -79,8 +80,11 @@ def records_left(visit: Visit, run: Run) -> LeftOver:
 @pages.get("/o/<slug>/register/imports/<int:import_run_id>/release")
 @for_roles(*MANAGERS)
 def import_release(visit: Visit, import_run_id: int) -> ResponseReturnValue:
-    """Whom the release of the drafts would tell now."""
-    return release_page(visit, run_of(visit, import_run_id), Form({"start": register.NOW}))
+    """Whom the release of the drafts would tell now; the result, for an import that was entered in error."""
+    run = run_of(visit, import_run_id)
+    if run.in_error_at:
+        return go_to(url_for("register.import_result", slug=visit.place.slug, import_run_id=run.id))
+    return release_page(visit, run, Form({"start": register.NOW}))
 
 
 @pages.post("/o/<slug>/register/imports/<int:import_run_id>/release")

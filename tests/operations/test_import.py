@@ -21,7 +21,7 @@ from app.imports import register as register_of_imports
 from app.imports.outcomes import Row
 from app.imports.register import Imported, Options, import_register, read_register
 from app.models import AuditEvent, ImportRun, Kind, Member, NotificationLedger, Obligation, ScanQueue, Subject
-from app.operations import imports, obligations, people, register, rules
+from app.operations import batches, imports, obligations, people, register, rules
 from app.operations.rules import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -175,7 +175,7 @@ def test_any_bytes_are_outcomes_or_a_refusal_and_a_dry_run_writes_nothing(act: A
 
 def test_a_refusal_leaves_no_half_of_an_import(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     before = rows_in(act)
-    monkeypatch.setattr(imports, "AT_ONCE", 2)
+    monkeypatch.setattr(batches, "AT_ONCE", 2)
     monkeypatch.setattr(imports, "open_obligations", lambda *_: refuse_late())
     with pytest.raises(Refused), act.session.begin_nested():
         bring(act, "reference,due_on\n" + "".join(f"P-{number},2027-03-31\n" for number in range(7)))
@@ -187,7 +187,7 @@ def refuse_late() -> None:
 
 
 def test_what_is_done_in_pieces_is_the_same(act: Act, since: Since, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "AT_ONCE", 2)
+    monkeypatch.setattr(batches, "AT_ONCE", 2)
     monkeypatch.setattr(register_of_imports, "AT_ONCE", 2)
     text = "reference,due_on,title\n" + "".join(f"P-{number},2027-03-{number + 1:02},A\n" for number in range(7))
     assert counts(bring(act, text)) == {"new": 7}

@@ -50,7 +50,6 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/register/import": (MANAGERS, 422),
     "GET /o/<slug>/register/import/<int:upload_id>": (MANAGERS, 200),
     "POST /o/<slug>/register/import/<int:upload_id>": (MANAGERS, 422),
-    "GET /o/<slug>/register/import/<int:upload_id>/progress": (MANAGERS, 200),
     "POST /o/<slug>/register/import/<int:upload_id>/table": (MANAGERS, 303),
     "POST /o/<slug>/register/import/<int:upload_id>/apply": (MANAGERS, 422),
     "POST /o/<slug>/register/import/<int:upload_id>/drop": (MANAGERS, 303),
@@ -59,6 +58,8 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/register/imports/<int:import_run_id>/left-over/drop": (MANAGERS, 303),
     "GET /o/<slug>/register/imports/<int:import_run_id>/release": (MANAGERS, 200),
     "POST /o/<slug>/register/imports/<int:import_run_id>/release": (MANAGERS, 422),
+    "GET /o/<slug>/register/imports/<int:import_run_id>/in-error": (MANAGERS, 200),
+    "POST /o/<slug>/register/imports/<int:import_run_id>/in-error": (MANAGERS, 303),
     "GET /o/<slug>/register/<int:subject_id>": (READERS, 200),
     "GET /o/<slug>/register/<int:subject_id>/<deed>": (MANAGERS, 200),
     "POST /o/<slug>/register/<int:subject_id>/<deed>": (MANAGERS, 422),
@@ -100,6 +101,10 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/settings/sites/<int:site_id>": (ADMINS, 200),
     "POST /o/<slug>/settings/sites/<int:site_id>": (ADMINS, 422),
     "POST /o/<slug>/settings/sites/<int:site_id>/archive": (ADMINS, 422),  # Entries are watched there.
+    "GET /o/<slug>/settings/sites/ready": (MANAGERS, 200),
+    "GET /o/<slug>/settings/sites/<int:site_id>/ready": (MANAGERS, 200),
+    "GET /o/<slug>/settings/test-mail": (MANAGERS, 200),
+    "POST /o/<slug>/settings/test-mail": (MANAGERS, 422),  # No mail server is set up.
     "GET /o/<slug>/settings/kinds": (MANAGERS, 200),
     "POST /o/<slug>/settings/kinds": (ADMINS, 422),
     "GET /o/<slug>/settings/kinds/new": (ADMINS, 200),

@@ -56,24 +56,42 @@ def bring_in(visit: Visit) -> ResponseReturnValue:
     return upload_page(visit, Form({}))
 
 
+@dataclass(frozen=True)
+class Sent:
+    """The file of the request after the first look at it."""
+
+    name: str
+    content: bytes
+    look: Look
+
+
+def look_first() -> Sent | Refused:
+    """The file, or why it is not taken: missing, too large or unreadable. No transaction waits for that meanwhile."""
+    try:
+        name, content = sent_file()
+        return Sent(name, content, look_at(content))
+    except Refused as refused:
+        return refused
+
+
 @pages.post("/o/<slug>/register/import")
-@for_roles(*MANAGERS)
-def uploaded(visit: Visit) -> ResponseReturnValue:
+@for_roles(*MANAGERS, ahead=look_first)
+def uploaded(visit: Visit, ahead: Sent | Refused) -> ResponseReturnValue:
     """Keep the file as a draft and go on to its columns."""
     form, made = Form({}), list[int]()
-    if was_done(visit.act, form, lambda: made.append(keep(visit)), refuse):
+    if was_done(visit.act, form, lambda: made.append(keep(visit, ahead)), refuse):
         return go_to(url_for("register.columns", slug=visit.place.slug, upload_id=made[0]))
     return upload_page(visit, form)
 
 
-def keep(visit: Visit) -> int:
-    """Keep the file of the request; its id. Raises Refused for one that is missing, too large or unreadable."""
+def keep(visit: Visit, sent: Sent | Refused) -> int:
+    """Keep the file of the request; its id. Raises Refused."""
     if sight_of(visit).is_limited:
         raise Refused(LIMITED)
-    name, content = sent_file()
-    look = look_at(content)
-    member = visit.person.member_id
-    return uploads.keep_upload(visit.act, member, name, content, look.as_json(), look.header_key)
+    if not isinstance(sent, Sent):
+        raise sent or Refused("Choose a file.")
+    look, member = sent.look, visit.person.member_id
+    return uploads.keep_upload(visit.act, member, sent.name, sent.content, look.as_json(), look.header_key)
 
 
 def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
@@ -142,15 +160,7 @@ def refuse(form: Form, refused: Refused) -> None:
 @pages.get("/o/<slug>/register/import/<int:upload_id>")
 @for_roles(*MANAGERS)
 def columns(visit: Visit, upload_id: int) -> ResponseReturnValue:
-    """The columns of the file, each with what it is taken for."""
-    draft = Draft.of(visit, upload_id)
-    return result_of(visit, draft) or columns_page(visit, draft, Form({}))
-
-
-@pages.get("/o/<slug>/register/import/<int:upload_id>/progress")
-@for_roles(*MANAGERS)
-def progress(visit: Visit, upload_id: int) -> ResponseReturnValue:
-    """How far the scheduler is with a large file, and what it has found in the end."""
+    """The columns of the file, each with what it is taken for; the fragment is how far the work on a large one is."""
     draft = Draft.of(visit, upload_id)
     return result_of(visit, draft) or columns_page(visit, draft, Form({}))
 

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from app.extensions import db
 from app.imports.choices import Choices
 from app.imports.findings import Findings
 from app.imports.limits import MOST_LINES_AT_ONCE
-from app.imports.look import Look
+from app.imports.look import Look, look_at
 from app.models import SchedulerProcess
 from app.operations import uploads, wishes
 from app.scheduler.import_child import Child, Superseded
 from app.trail.act import Act
+from app.web import import_pages
 from tests.factories import NOW, Acme
 from tests.people import OFFICER
 from tests.web.conftest import Browser
@@ -64,7 +66,7 @@ def done(acme: Acme) -> None:
 
 def both(person: Browser, where: str) -> tuple[str, str]:
     """The page without script, and the fragment that is asked for every second."""
-    fragment = person.get(f"{where}/progress", HX_Request="true")
+    fragment = person.get(where, HX_Request="true")
     assert fragment.text.lstrip().startswith('<section id="found"')
     return words(person.get(where).text), fragment.text
 
@@ -96,7 +98,7 @@ def test_a_large_file_is_checked_and_brought_in_by_the_scheduler(ana: Browser, w
     again = ana.post(f"{where}/apply", **form, **checked)
     assert (again.status_code, "The file is being brought in" in again.text) == (200, True)
     done(watched)
-    arrived = ana.get(f"{where}/progress", HX_Request="true")
+    arrived = ana.get(where, HX_Request="true")
     assert (arrived.status_code, arrived.headers["HX-Redirect"]) == (204, ana.get(where).location)
     assert stored(watched, "select status, count(*) from subject group by 1") == [("draft", MOST_LINES_AT_ONCE + 1)]
     assert stored(watched, "select count(*) from import_work") == [(0,)]
@@ -304,3 +306,18 @@ def test_a_draft_with_a_wish_is_let_go_in_time_as_well(ana: Browser, watched: Ac
     sent(ana, LARGE)
     left = "select count(*), (select count(*) from import_work) from import_upload"
     assert stored(watched, left) == [(1, 0)]
+
+
+def test_no_transaction_is_open_while_a_file_is_looked_at(
+    ana: Browser, staffed: Acme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large workbook takes seconds, and the database cuts off who is silent in the middle of a transaction."""
+    seen: list[bool] = []
+
+    def looked(content: bytes) -> Look:
+        seen.append(db.session().in_transaction())
+        return look_at(content)
+
+    monkeypatch.setattr(import_pages, "look_at", looked)
+    brought(ana, LARGE)
+    assert seen == [False]

@@ -140,6 +140,27 @@ def test_p1_the_right_file_tells_again_only_what_nobody_was_told(post: Post, sta
     nothing_owed(post)
 
 
+@pytest.mark.parametrize("start", ["now", "next"])
+def test_an_alert_that_reached_some_goes_to_the_others_when_the_entry_is_back(post: Post, start: str) -> None:
+    """What was told is final: with the next alert, too, it is the same alert, and still open."""
+
+    def furnish(act: Act) -> int:
+        factories.rule(act, "Both", ("30d",), (f"member:{ANA}", f"member:{BERTA}"), ("email",))
+        act.run("update alert_rule set is_active = false where name <> 'Both'")
+        return bring(act)
+
+    run = post.do(furnish)
+    post.server.play({"to": {BERTA: {"RCPT": ["451 4.7.1 later", "ok"]}}})
+    post.scan()
+    post.send()
+    post.do(lambda act: mistakes.enter_in_error(act, run))
+    assert states(post) == {(ANA, "email", "delivered"), (BERTA, "email", "cancelled")}
+    post.later(hours=6).do(lambda act: bring(act, start=start))
+    nothing_owed(post)
+    assert post.send().delivered == 1
+    assert [message["rcpts"] for message in post.messages()] == [[ANA], [BERTA]]
+
+
 def test_another_date_of_the_right_file_is_news(post: Post) -> None:
     run = tell_some(post)
     post.do(lambda act: mistakes.enter_in_error(act, run))

@@ -25,7 +25,7 @@ from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
 from tests.web.conftest import ADMIN, HTMX, Browser
-from tests.web.furnished import NO_SUCH
+from tests.web.furnished import NO_SUCH, Furnished
 from tests.web.markup import read
 from tests.web.test_pages import faults_of
 
@@ -139,6 +139,11 @@ def test_it_is_linked_from_the_sites_and_from_today(browser: SignIn, staffed: Ac
     for address in ("/o/acme/settings/sites", "/o/acme/"):
         assert f'href="{where(staffed)}"' in ana.get(address).text, address
     assert f'href="{READY}"' in ana.get("/o/acme/settings/sites").text
+
+
+def test_it_is_linked_from_the_result_of_an_import(browser: SignIn, own: Furnished) -> None:
+    page = browser(OFFICER).get(f"/o/acme/register/imports/{own.ids['import_run_id']}").text
+    assert f'href="{READY}"' in page
 
 
 def test_the_button_asks_and_nothing_is_sent_by_the_page(browser: SignIn, staffed: Acme, mailing: None) -> None:

@@ -122,6 +122,20 @@ class DateReader:
             return proposed(text, self.zero) or refuse(text, self.format)
         return Due(plausible(day, text))
 
+    def is_date(self, cell: str) -> bool:
+        """Whether the cell is a date, or a number that may be one."""
+        try:
+            return self.read(cell).on is not None
+        except Refused:
+            return False
+
+    def is_certain(self, cell: str) -> bool:
+        """Whether nobody has to be asked what the cell says: it is a date, or says that there is none."""
+        try:
+            return not self.read(cell).must_confirm
+        except Refused:
+            return False
+
     def date_of(self, text: str) -> dt.date | None:
         """The date of the text in this format, or None. Raises Refused for an instant, which has no date of its own."""
         if "%" in self.format:

@@ -17,7 +17,7 @@ from app.imports.dates import DateReader, Due
 from app.imports.folding import folded
 from app.imports.headers import Columns
 from app.imports.known import Key, Known, Place
-from app.imports.records import Record
+from app.imports.records import Record, Widths
 from app.operations import typed
 from app.operations.kinds import clean_name, key_of
 
@@ -77,13 +77,13 @@ class EntryReader:
     dates: DateReader
     known: Known
     site: str
-    width: int
+    widths: Widths
     confirms: Callable[[int], bool] = confirms_none
 
     def read(self, record: Record) -> Entry:
         """The entry of a record. Raises Refused with the reason why the record is rejected for itself."""
-        if is_shifted(record, self.width):
-            raise Refused(f"{len(record.cells)} cells where the header has {self.width}: columns are shifted")
+        if shifted := self.widths.fault(record):
+            raise Refused(shifted)
         if record.faults:
             self.check_faults(record)
         reference = self.reference(record)
@@ -131,11 +131,6 @@ class EntryReader:
             if folded(part) in PLACEHOLDERS or not any(char.isalnum() for char in part):
                 raise Refused(f"{quoted(part)} is a placeholder, not a reference")
         return reference_text(self.text(headers.REFERENCE, record))
-
-
-def is_shifted(record: Record, width: int) -> bool:
-    """Whether text stands beyond the last header: an unquoted delimiter has moved the cells behind it."""
-    return any(cell.strip() for cell in record.cells[width:])
 
 
 def reference_text(text: str) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.imports.guards import harmless
 from app.imports.outcomes import Outcome, Row
-from app.imports.records import Record
+from app.imports.records import Table
 from app.imports.register import Found
 
 LEFT = (Outcome.rejected, Outcome.conflict, Outcome.confirm)  # What waits for a person.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # How a cell begins that a spreadsheet may execute (OWASP).
 MARK = "\ufeff"  # By which spreadsheets know UTF-8.
 REASON, LINE = "Why it was not accepted", "Line of the file"
 
@@ -38,12 +38,19 @@ class LeftOver:
 
 def left_over_of(found: Found, rows: Iterable[Row]) -> LeftOver:
     reasons = {row.line: row.reason for row in rows if row.outcome in LEFT}
-    return left_of(found.columns.names, found.table.records, reasons)
+    return left_of(found.columns.names, found.table, reasons)
 
 
-def left_of(names: Iterable[str], records: Iterable[Record], reasons: Mapping[int, str]) -> LeftOver:
-    """The records whose lines have a reason, as they stood in the file."""
-    kept = [(record.line, reasons[record.line], list(record.cells)) for record in records if record.line in reasons]
+def left_of(names: Sequence[str], table: Table, reasons: Mapping[int, str]) -> LeftOver:
+    """The records whose lines have a reason, as they stood in the file.
+
+    A record whose columns are shifted keeps its width, so that it is not taken for a whole one when it comes again.
+    """
+    widths = table.widths
+    left = [record for record in table.records if record.line in reasons]
+    lacking = [0 if widths.fault(record) else len(names) - len(record.cells) for record in left]
+    cells = [[*record.cells, *[""] * lacks] for record, lacks in zip(left, lacking, strict=True)]
+    kept = [(record.line, reasons[record.line], one) for record, one in zip(left, cells, strict=True)]
     return LeftOver(list(names), kept)
 
 
@@ -53,11 +60,5 @@ def as_csv(left: LeftOver) -> bytes:
     writer = csv.writer(written)
     writer.writerow(map(harmless, [*left.header, LINE, REASON]))
     for line, reason, cells in left.rows:
-        # A record of another width stays as it is, with its reason behind it: nothing is shifted.
-        filled = cells + [""] * (len(left.header) - len(cells))
-        writer.writerow(map(harmless, [*filled, str(line), reason]))
+        writer.writerow(map(harmless, [*cells, str(line), reason]))
     return (MARK + written.getvalue()).encode()
-
-
-def harmless(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(FORMULA) else cell

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.domain.errors import Refused
+from app.imports.guards import unguarded
 
 MOST_BYTES = 20_000_000  # 20 MB: a register of 200,000 records has less; more would fill the memory of the host.
 MOST_BYTES_OF_A_BROWSER = 10_000_000  # 10 MB: what a form takes (OWASP ASVS 5.2.1); 100,000 records have less.
 MOST_RECORDS = 200_000  # Twice the largest register that Onus is measured with.
-MOST_COLUMNS = 500  # The widest real register that was seen uses 24 of 1,025.
+MOST_ABOVE = 1_000  # Records above the first that counts: titles, notes, the header.
+MOST_COLUMNS = 500  # Empty ones at the end not counted: the widest real register that was seen uses 24 of 1,025.
 MOST_CHARACTERS = 100_000  # In one cell: a page has 3,000.
 MOST_CELLS = 5_000_000  # With text: 200,000 records of 25 columns.
 MOST_TEXT = 60_000_000  # Characters of all cells: three times the bytes, as a workbook keeps a text once.
@@ -33,6 +35,14 @@ CHILD_WALL_SECONDS = 900.0  # On a busy host, and behind another import of the o
 Cells = tuple[str, ...]
 
 
+class TooWide(Refused):
+    """A record with too many columns."""
+
+    def __init__(self, line: int, columns: int) -> None:
+        super().__init__(f"The record at line {line} has {columns:,} columns: at most {MOST_COLUMNS} are read.")
+        self.columns = columns
+
+
 @dataclass
 class Meter:
     """Counts what has been read. Must see every record, in order."""
@@ -43,15 +53,16 @@ class Meter:
     seen: dict[str, str] = field(default_factory=dict)
 
     def admit(self, line: int, row: Sequence[str]) -> Cells:
-        """The cells of a record within the limits. Raises Refused, which names the limit."""
+        """The cells of a record within the limits, without guards. Raises Refused, which names the limit."""
+        if len(row) > MOST_COLUMNS and not any(map(str.strip, row[MOST_COLUMNS:])):
+            row = row[:MOST_COLUMNS]
         lengths = list(map(len, row))
         self.records += 1
         self.cells += len(row) - lengths.count(0)
         self.text += sum(lengths)
-        if self.records > MOST_RECORDS:
-            raise Refused(f"The file has more than {MOST_RECORDS:,} records: split it.")
+        check_records(self.records - MOST_ABOVE)
         if len(row) > MOST_COLUMNS:
-            raise Refused(f"The record at line {line} has {len(row):,} columns: at most {MOST_COLUMNS} are read.")
+            raise TooWide(line, len(row))
         if lengths and max(lengths) > MOST_CHARACTERS:
             raise Refused(
                 f"A cell of the record at line {line} has more than {MOST_CHARACTERS:,} characters: shorten it."
@@ -60,13 +71,19 @@ class Meter:
             raise Refused(f"The file has more than {MOST_CELLS:,} cells with text: split it.")
         if self.text > MOST_TEXT:
             raise Refused(f"The file has more than {MOST_TEXT:,} characters in its cells: split it.")
-        return tuple(map(self.shared, row))
+        return tuple(self.shared(unguarded(cell)) for cell in row)
 
     def shared(self, cell: str) -> str:
         """The cell; sites, kinds and the like stand in memory once, however many records name them."""
         if len(self.seen) < MOST_SHARED:
             return self.seen.setdefault(cell, cell)
         return self.seen.get(cell, cell)
+
+
+def check_records(count: int) -> None:
+    """Raise Refused for more records than are read, what stands above the first one not counted."""
+    if count > MOST_RECORDS:
+        raise Refused(f"The file has more than {MOST_RECORDS:,} records: split it.")
 
 
 def check_bytes(source: bytes) -> None:

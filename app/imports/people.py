@@ -21,6 +21,7 @@ from app.imports.people_headers import EMAIL, NAME, NUMBER, PEOPLE, POST, SITE
 from app.imports.people_known import read_roster
 from app.imports.people_lines import Line, LineReader
 from app.imports.people_outcomes import Report, Row, settle_people
+from app.imports.quotes import check_quotes
 from app.imports.records import Record, Table
 from app.imports.register import check_site
 from app.operations import imports, people_file
@@ -105,9 +106,21 @@ def read_people(source: bytes, file_name: str, options: Options) -> Found:
         source, options.sheet, options.header_row, lambda cells: headers.is_header(cells, options.maps, PEOPLE)
     )
     columns = headers.columns_of(table.header, table.width, options.maps, PEOPLE)
+    check_header(table, columns)
+    check_quotes(table, columns, EMAIL, is_address)
     read_as = (table.format, table.encoding, table.delimiter, table.sheet, table.warnings)
     how = Reading(hashlib.sha256(source).hexdigest(), *read_as, columns.described())
     return Found(file_name, how, table, columns)
+
+
+def check_header(table: Table, columns: Columns) -> None:
+    """Raise Refused for a header with an address: it is the first line, and somebody would be lost."""
+    if is_address(columns.text(EMAIL, table.header or ())):
+        raise Refused("The header looks like a line, since it has an e-mail: say --header-row 0 if there is no header.")
+
+
+def is_address(text: str) -> bool:
+    return "@" in text and not any(map(str.isspace, text))
 
 
 def import_people(act: Act, found: Found, options: Options) -> Imported:
@@ -120,7 +133,7 @@ def import_people(act: Act, found: Found, options: Options) -> Imported:
     known = Known(read_places(act), {})
     check_site(known, options.site)
     report = Report()
-    reader = LineReader(found.columns, known, options.site or "", found.table.width)
+    reader = LineReader(found.columns, known, options.site or "", found.table.widths)
     lines = [line for record in found.table.records if (line := judged_alone(record, reader, report)) is not None]
     roster = read_roster(act)
     if not options.dry_run:

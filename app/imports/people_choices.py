@@ -101,4 +101,4 @@ def bring(act: Act, source: bytes, file_name: str, look: Look, choices: Choices,
     check_columns(found.columns, look, choices.wanted)
     imported = import_people(act, found, options)
     reasons = {row.line: row.reason for row in imported.rows if row.outcome in LEFT}
-    return Brought(imported, left_of(found.columns.names, found.table.records, reasons))
+    return Brought(imported, left_of(found.columns.names, found.table, reasons))

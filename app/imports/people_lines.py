@@ -13,12 +13,12 @@ from typing import Any
 from app.domain.acts import Role
 from app.domain.errors import Refused, quoted
 from app.domain.folding import fold_address, fold_reference
-from app.imports.entries import PLACEHOLDERS, is_shifted
+from app.imports.entries import PLACEHOLDERS
 from app.imports.folding import folded
 from app.imports.headers import Columns
 from app.imports.known import Known, Place
 from app.imports.people_headers import EMAIL, NAME, NUMBER, POST, ROLE, SITE
-from app.imports.records import Record
+from app.imports.records import Record, Widths
 from app.operations import typed
 from app.operations.kinds import clean_name, key_of
 
@@ -72,12 +72,12 @@ class LineReader:
     columns: Columns
     known: Known
     site: str
-    width: int
+    widths: Widths
 
     def read(self, record: Record) -> Line:
         """Raises Refused with the reason why the line is rejected for itself."""
-        if is_shifted(record, self.width):
-            raise Refused(f"{len(record.cells)} cells where the header has {self.width}: columns are shifted")
+        if shifted := self.widths.fault(record):
+            raise Refused(shifted)
         self.check_cells(record)
         name = typed.one_line(self.text(NAME, record), "the name")
         number, email = number_of(self.said(NUMBER, record)), email_of(self.said(EMAIL, record))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from app.domain.errors import Refused
 from app.imports.delimited import read_text
-from app.imports.limits import check_bytes
+from app.imports.limits import check_bytes, check_records
 from app.imports.records import Finder, IsHeader, Table
 from app.imports.workbooks import is_workbook, read_workbook
 
@@ -19,8 +19,8 @@ def read(source: bytes, sheet: str | None, header_row: int | None, is_header: Is
     """
     check_bytes(source)
     finder = Finder(header_row, is_header)
-    if is_workbook(source):
-        return read_workbook(source, sheet, finder)
-    if sheet is not None:
+    if sheet is not None and not is_workbook(source):
         raise Refused("A text file has no sheets: leave --sheet out.")
-    return read_text(source, finder)
+    table = read_workbook(source, sheet, finder) if is_workbook(source) else read_text(source, finder)
+    check_records(len(table.records))
+    return table

@@ -6,6 +6,7 @@ Must not know a format, and gives cells no meaning.
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -37,6 +38,23 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Widths:
+    """How many cells a record may have, blank ones at its end not counted, and how many it must have."""
+
+    most: int
+    least: int = 0
+    has_header: bool = True
+
+    def fault(self, record: Record) -> str:
+        """Why the cells of this record do not stand in their columns, or nothing."""
+        if self.least <= len(record.cells) and not any(cell.strip() for cell in record.cells[self.most :]):
+            return ""
+        cells = f"{len(record.cells)} {'cell' if len(record.cells) == 1 else 'cells'}"
+        wanted = f"where {'the header has' if self.has_header else 'most records have'} {self.most}"
+        return f"{cells} {wanted}: columns are shifted"
+
+
+@dataclass(frozen=True)
 class Table:
     """A file that was read: how, the header's cells (None if there is none), and the records below it."""
 
@@ -51,10 +69,25 @@ class Table:
 
     @property
     def width(self) -> int:
-        """The number of columns: the header's, or, without one, the widest record's."""
+        """The number of columns."""
+        return self.widths.most
+
+    @property
+    def widths(self) -> Widths:
+        """How wide the records are by the header; without one, as most of them are, or the widest of a sheet.
+
+        A sheet has no cells behind the last one with text. In a text file only columns without a header may be left
+        out at the end.
+        """
+        is_text = self.encoding is not None
         if self.header is not None:
-            return len(self.header)
-        return max((len(record.cells) for record in self.records), default=0)
+            named = (place for place, cell in enumerate(self.header, 1) if cell.strip())
+            return Widths(len(self.header), max(named, default=0) if is_text else 0)
+        counted = Counter(len(record.cells) for record in self.records if not record.is_blank)
+        if not is_text:
+            return Widths(max(counted, default=0), has_header=False)
+        commonest = max(counted, key=lambda width: (counted[width], width), default=0)
+        return Widths(commonest, commonest, has_header=False)
 
 
 @dataclass(frozen=True)

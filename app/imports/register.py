@@ -14,11 +14,12 @@ from app.domain.errors import Refused, quoted
 from app.imports import headers, reading
 from app.imports.comebacks import come_back
 from app.imports.dates import AUTO, DateReader, reader_of, warning
-from app.imports.entries import Entry, EntryReader, is_shifted
+from app.imports.entries import Entry, EntryReader
 from app.imports.headers import DUE_ON, PART_OF, Columns
 from app.imports.known import Key, Known, lock_present, read_ids, read_known, read_parents, read_present
 from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
 from app.imports.parents import settle_parents
+from app.imports.quotes import check_quotes
 from app.imports.records import Record, Table
 from app.imports.shapes import as_json, shapes_of
 from app.operations import imports
@@ -131,11 +132,23 @@ def read_register(source: bytes, file_name: str, options: Options) -> Found:
     columns = headers.columns_of(table.header, table.width, options.maps)
     cells = due_cells(table, columns)
     dates = reader_of(options.date_format, cells, options.no_expiry, table.day_zero)
+    check_header(table, columns, dates)
+    check_quotes(table, columns, DUE_ON, dates.is_certain)
     warnings = table.warnings + ([told] if (told := warning(dates, cells)) else [])
     read_as = (table.format, table.encoding, table.delimiter, table.sheet, dates.format)
     shapes = as_json(shapes_of(table.records, columns, dates))
     how = Reading(hashlib.sha256(source).hexdigest(), *read_as, warnings, columns.described(), shapes)
     return Found(file_name, how, table, columns, dates)
+
+
+def check_header(table: Table, columns: Columns, dates: DateReader) -> None:
+    """Raise Refused for a header with a due date: it is the first record, and would be lost."""
+    cell = columns.text(DUE_ON, table.header or ())
+    if dates.is_date(cell):
+        raise Refused(
+            f"The header looks like a record, since its due date is {quoted(cell)}: "
+            "say --header-row 0 if the file has no header."
+        )
 
 
 def import_register(act: Act, found: Found, options: Options, told: Told = nobody) -> Imported:
@@ -148,7 +161,7 @@ def import_register(act: Act, found: Found, options: Options, told: Told = nobod
         imports.take_turns(act)
     known = read_known(act)
     check_site(known, options.site)
-    reader = EntryReader(found.columns, found.dates, known, options.site or "", found.table.width, options.confirms)
+    reader = EntryReader(found.columns, found.dates, known, options.site or "", found.table.widths, options.confirms)
     report = judge(act, found.table.records, reader, options, told)
     check_confirmed(report, options)
     rows = report.in_order()
@@ -185,7 +198,8 @@ def read_table(source: bytes, options: Options) -> Table:
 
 def due_cells(table: Table, columns: Columns) -> list[str]:
     """The cells of the due column. Those of shifted records prove nothing: another column's cell stands there."""
-    return [columns.text(DUE_ON, record.cells) for record in table.records if not is_shifted(record, table.width)]
+    widths = table.widths
+    return [columns.text(DUE_ON, record.cells) for record in table.records if not widths.fault(record)]
 
 
 def judge(act: Act, records: Sequence[Record], reader: EntryReader, options: Options, told: Told) -> Report:

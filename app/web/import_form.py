@@ -30,6 +30,7 @@ ON_THE_PAGE = (
     (re.compile(r"write auto, ymd, dmy, mdy, or a pattern"), "write a pattern"),
     (re.compile(r"is not a pattern of strptime"), "is not a pattern of dates"),
     (re.compile(r"choose with --sheet one of"), "choose the sheet, one of"),
+    (re.compile(r"say --header-row 0"), "write 0 as the row of the header"),
     (re.compile(r"correct --header-row"), "correct the row of the header"),
     (re.compile(r"--site: "), "Site of records that name none: "),
     (re.compile(r"--map "), "The columns: "),

@@ -407,7 +407,7 @@ def test_ragged_records_are_rejected_and_never_shifted(act: Act) -> None:
     imported = bring(act, text)
     assert by_line(imported) == {2: "rejected", 3: "new", 4: "rejected"}
     assert "columns are shifted" in imported.rows[0].reason
-    assert imported.rows[2].reason == "due date missing"
+    assert imported.rows[2].reason == "1 cell where the header has 3: columns are shifted"
 
 
 def test_shifted_records_prove_no_date_order(act: Act) -> None:
@@ -530,7 +530,7 @@ def test_a_joined_reference_with_an_empty_part_is_rejected(act: Act) -> None:
 
 
 def test_a_file_without_a_header(act: Act) -> None:
-    imported = bring(act, "P-1,2027-03-31,x\nP-2,2027-03-31\n", header_row=0, maps=("reference=1", "due_on=2"))
+    imported = bring(act, "P-1,2027-03-31,x\nP-2,2027-03-31,\n", header_row=0, maps=("reference=1", "due_on=2"))
     assert by_line(imported) == {1: "new", 2: "new"}
     assert entries(act)["P-1"].extra == {"column 3": "x"}
 

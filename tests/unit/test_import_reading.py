@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.domain.errors import Refused
 from app.imports import headers, limits
 from app.imports.delimited import DELIMITERS
+from app.imports.guards import harmless, unguarded, unwrapped
 from app.imports.reading import read
 from app.imports.records import Table
 
@@ -104,14 +105,68 @@ def test_bytes_that_are_no_text_are_refused(source: bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("first", "delimiter"), [("sep=;\r\n", "semicolon"), ('"sep=|"\n', "bar"), ("SEP=\t\n", "tab"), ("", "comma")]
 )
-def test_the_separator_that_excel_is_told_wins_and_its_line_counts(first: str, delimiter: str) -> None:
+def test_the_separator_that_excel_is_told_wins_and_its_line_is_no_record(first: str, delimiter: str) -> None:
     mark = {name: char for char, name in DELIMITERS.items()}[delimiter]
     text = f"{first}a,b;c|d\tx{mark}reference{mark}due_on\n1{mark}2{mark}3\n"
     found = table(text)
     assert (found.delimiter, found.records[0].line) == (delimiter, 3 if first else 2)
-    assert table(text, 2 if first else 1).header == found.header
+    assert table(text, 1).header == found.header
     with pytest.raises(Refused, match="separator"):
         table("sep=x\nreference,due_on\n")
+
+
+def test_what_only_looks_like_a_separator_is_a_header() -> None:
+    assert table("reference,due_on,sep=x\nA,x,y\n").header == ("reference", "due_on", "sep=x")
+    assert table("sep=xy,reference,due_on\nA,x,y\n").header == ("sep=xy", "reference", "due_on")
+
+
+def test_a_mark_that_stands_twice_is_no_part_of_the_first_header() -> None:
+    assert table("\N{BOM}\N{BOM}reference,due_on\nA,x\n").header == ("reference", "due_on")
+    assert table("\N{BOM}\N{BOM}sep=;\nreference;due_on\nA;x\n").delimiter == "semicolon"
+
+
+def test_empty_columns_at_the_end_do_not_count() -> None:
+    blank = "," * 1023
+    found = table(f"reference,due_on{blank}\nA,x{blank}\n")
+    assert (found.header or ())[:3] == ("reference", "due_on", "")
+    assert not found.widths.fault(found.records[0])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_header_that_is_too_wide_is_refused_as_such(delimiter: str) -> None:
+    names = delimiter.join(["reference", "due_on", *map(str, range(499))])
+    with pytest.raises(Refused, match=r"line 1 has 501 columns: at most 500"):
+        table(f"{names}\nA{delimiter}x\n")
+
+
+def test_what_stands_above_the_records_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_RECORDS", 2)
+    assert len(table("A title\n\nreference,due_on\nA,x\nB,y\n").records) == 2
+    with pytest.raises(Refused, match="more than 2 records"):
+        table("reference,due_on\nA,x\nB,y\nC,z\n")
+
+
+def test_a_formula_for_a_text_is_the_text() -> None:
+    text = 'reference,due_on\n"=""00042""",x\n="00043",x\n"=""a ""quoted"" b""",x\n=A1,x\n'
+    wanted = ["00042", "00043", "=A1"]
+    assert [one[0] for _, one in cells(text.replace('"=""a ""quoted"" b""",x\n', ""))] == wanted
+    assert unwrapped('="a ""quoted"" b"') == 'a "quoted" b'
+
+
+def test_a_guard_against_formulas_is_taken_off_once() -> None:
+    guarded = ["'=1+2", "'+34 600", "'-5", "'@x", "'quoted'", "''=1", "it's"]
+    text = "reference,due_on\n" + "".join(f"{cell},x\n" for cell in guarded)
+    assert [one[0] for _, one in cells(text)] == ["=1+2", "+34 600", "-5", "@x", "'quoted'", "''=1", "it's"]
+
+
+@given(cell=st.text(max_size=6))
+def test_what_was_guarded_is_read_as_it_was(cell: str) -> None:
+    assert unguarded(harmless(cell)) == cell or cell.startswith("'")
+
+
+def test_errors_of_a_spreadsheet_are_no_values() -> None:
+    found = table("reference,due_on\n#N/A,x\nA,#¡REF!\n#1,x\n").records
+    assert [record.faults for record in found] == [((0, "#N/A"),), ((1, "#¡REF!"),), ()]
 
 
 def test_a_text_file_has_no_sheets() -> None:
@@ -178,6 +233,11 @@ def test_an_open_quote_swallows_nothing() -> None:
         table('reference,due_on\nA,x\nB,"y\nC,z\n')
 
 
+def test_text_behind_a_closing_quote_is_refused_where_it_stands() -> None:
+    with pytest.raises(Refused, match=r"closing quote in line 4.*starts at line 2"):
+        table('reference,notes,due_on\nR1,"5 inch pipe,x\nR2,b,x\nR3,"q",x\nR4,y,x\n')
+
+
 def test_a_quote_inside_a_cell_is_text() -> None:
     assert cells('reference,due_on\n5" pipe,x\n"the ""old"" one",y\n') == [
         (2, ('5" pipe', "x")),
@@ -189,9 +249,9 @@ def test_a_quote_inside_a_cell_is_text() -> None:
     ("text", "limit"),
     [
         ("reference,due_on\n" + "A,x\n" * (limits.MOST_RECORDS + 1), "200,000"),
-        ("reference,due_on\nA" + "," * 500 + "\n", "500"),
+        ("reference,due_on\nA" + "," * 500 + "x\n", "500"),
         ("reference,due_on\nA," + "x" * 100_001 + "\n", "100,000"),
-        ("reference,due_on\nA," + "x" * 200_000 + "\n", "100,000"),
+        ("reference,due_on\nA," + "x" * 200_000 + "\n", r"^A cell of the record at line 2 has .*100,000[^(]*$"),
         ("reference,due_on\nA," + "x" * 20_000_000, "20,000,000"),
     ],
 )
@@ -231,4 +291,5 @@ def test_random_csv_is_read_or_refused(text: str, header_row: int | None) -> Non
 def test_what_was_written_is_read_back(rows: list[list[str]]) -> None:
     written = io.StringIO()
     csv.writer(written, quoting=csv.QUOTE_ALL).writerows([["reference", "due_on"], *rows])
-    assert [list(record.cells) for record in table(written.getvalue()).records] == rows
+    read_back = [[unguarded(unwrapped(cell)) for cell in row] for row in rows]
+    assert [list(record.cells) for record in table(written.getvalue()).records] == read_back

@@ -29,6 +29,7 @@ from app.trail.act import Act
 log = structlog.get_logger()
 
 LOOK_EVERY = 0.1  # Seconds between two looks at the child: so long at most its end goes unnoticed.
+ENDS_WITHIN = 1.0  # Seconds that a child whose wish is over may take to end by itself.
 BEAT_EVERY = 1.0  # Seconds between two signs of life, with how far it is.
 REST = 9  # Times as long as all organisations took to be asked: looking for wishes costs a tenth of a core at most.
 
@@ -91,9 +92,17 @@ class Imports:
             if moment - beaten > BEAT_EVERY:
                 beaten, ours = moment, beat(org, wish, child)
                 if ours is None:
-                    return "over, or another one is wished"
+                    return self.let_end(child)
                 wish = ours
         return None if child.code == 0 else fail(org, wish, fault_of(child.code))
+
+    def let_end(self, child: Child) -> str | None:
+        """Let a child end that has done its work; in words if it works on what nobody wishes any more."""
+        until = clock.monotonic() + ENDS_WITHIN
+        while clock.monotonic() < until and not self.stop.wait(LOOK_EVERY):
+            if child.has_ended():
+                return None if child.code == 0 else fault_of(child.code)
+        return "no longer wished"
 
 
 class Child:

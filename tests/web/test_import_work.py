@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import uuid
+import zipfile
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from werkzeug.test import TestResponse
@@ -13,7 +16,7 @@ from werkzeug.test import TestResponse
 from app.extensions import db
 from app.imports.choices import Choices
 from app.imports.findings import Findings
-from app.imports.limits import MOST_LINES_AT_ONCE
+from app.imports.limits import MOST_BYTES_AT_ONCE, MOST_LINES_AT_ONCE, is_large
 from app.imports.look import Look, look_at
 from app.models import SchedulerProcess
 from app.operations import uploads, wishes
@@ -87,6 +90,7 @@ def test_a_large_file_is_checked_and_brought_in_by_the_scheduler(ana: Browser, w
     page, fragment = both(ana, where)
     assert POLLS not in fragment
     assert f"New {MOST_LINES_AT_ONCE + 1} lines" in page
+    assert unquote(ana.get(where, HX_Request="true").headers["X-Said"]) == "The check is done."
     assert stored(watched, "select count(*) from subject") == [(0,)]
 
     checked = shown(ana.get(where))
@@ -102,6 +106,21 @@ def test_a_large_file_is_checked_and_brought_in_by_the_scheduler(ana: Browser, w
     assert (arrived.status_code, arrived.headers["HX-Redirect"]) == (204, ana.get(where).location)
     assert stored(watched, "select status, count(*) from subject group by 1") == [("draft", MOST_LINES_AT_ONCE + 1)]
     assert stored(watched, "select count(*) from import_work") == [(0,)]
+
+
+@pytest.mark.parametrize(("length", "large"), [(MOST_BYTES_AT_ONCE, False), (MOST_BYTES_AT_ONCE + 1, True)])
+def test_a_file_is_large_by_its_bytes_or_by_what_it_expands_to(length: int, large: bool) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("sheet1.xml", b"x" * length)
+    assert [is_large(packed.getvalue()), is_large(b"x" * length), is_large(b"\xd0\xcf" * (length // 2 + 1))] == [
+        large, large, True,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_text_is_large_by_its_lines(end: str) -> None:
+    assert [is_large((f"a,b{end}" * lines).encode()) for lines in (2_000, 2_001)] == [False, True]
 
 
 def test_how_far_it_is_is_said_in_words_and_by_a_bar(ana: Browser, watched: Acme) -> None:

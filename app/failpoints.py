@@ -40,10 +40,9 @@ POINTS = (
     "mail_after_dot",
     "mail_reply",
     "mail_recorded",
-    "import_taken",
-    "import_counted",
-    "import_before_commit",
 )
+OF_IMPORTS = ("import_taken", "import_counted", "import_before_commit")  # In a child process, apart from the watch.
+KNOWN = (*POINTS, *OF_IMPORTS)
 DEEDS = ("kill", "stop", "raise")
 
 
@@ -58,9 +57,9 @@ def arm(text: str | None, hits: Path | None = None) -> None:
     for part in filter(None, (text or "").split(",")):
         name, _, rest = part.partition(":")
         deed, _, chance = rest.partition(":")
-        if name not in POINTS or deed not in DEEDS or not is_chance(chance or "1"):
+        if name not in KNOWN or deed not in DEEDS or not is_chance(chance or "1"):
             raise ValueError(
-                f"{part!r}: use one of {', '.join(POINTS)} with one of {', '.join(DEEDS)}, and a chance up to 1"
+                f"{part!r}: use one of {', '.join(KNOWN)} with one of {', '.join(DEEDS)}, and a chance up to 1"
             )
         _armed[name] = Armed(deed, float(chance or 1))
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 import click
 from flask.cli import with_appcontext
 
 from app.cli.common import acting, json_option, org_option, report
-from app.cli.imports import SHOWN, group, shown
+from app.cli.imports import SHOWN, group, name_of, shown
 from app.imports.outcomes import Outcome
 from app.imports.people import Imported, Options, import_people, read_people
 
@@ -46,7 +45,7 @@ def people(
     compliance managers.
     """
     options = Options(maps, sheet, header_row, site, dry_run)
-    found = read_people(file.read(), Path(file.name).name, options)
+    found = read_people(file.read(), name_of(file), options)
     with acting(org) as act:
         imported = import_people(act, found, options)
     rows = [row.as_json() for row in imported.rows] if as_json else []

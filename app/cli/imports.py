@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -61,7 +62,7 @@ def register(
     """Import the entries of FILE (text, XLSX, XLSM, XLS or ODS; - for stdin). Importing it again changes nothing."""
     confirmed = (lines_of(confirm), EVERY in confirm)
     options = Options(maps, date_format, no_expiry, on_conflict, sheet, header_row, site, start, dry_run, *confirmed)
-    found = read_register(file.read(), Path(file.name).name, options)
+    found = read_register(file.read(), name_of(file), options)
     with acting(org) as act:
         imported = import_register(act, found, options)
     if as_json:
@@ -70,6 +71,11 @@ def register(
     else:
         for line in lines(imported):
             click.echo(shown(line))
+
+
+def name_of(file: BinaryIO) -> str:
+    """The name of the file without its folder. What of it is not UTF-8 could not be kept: it is replaced."""
+    return os.fsencode(Path(file.name).name).decode("utf-8", "replace")
 
 
 def lines_of(confirm: Iterable[str]) -> tuple[int, ...]:

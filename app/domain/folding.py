@@ -53,6 +53,16 @@ def clean_text(text: str, field: str, longest: int) -> str:
     return cleaned
 
 
+def check_visible(text: str, field: str) -> None:
+    """Raise Refused, which names the field, for a character without a shape: a zero-width space, a mark of direction.
+
+    They come with what is copied from pages and documents, and nobody who compares two texts can see them.
+    """
+    for char in text:
+        if unicodedata.category(char) == "Cf":
+            raise Refused(f"{field} holds an invisible character (U+{ord(char):04X}): remove it.")
+
+
 def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 

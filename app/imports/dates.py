@@ -70,9 +70,11 @@ MONTH_AND_DAY = re.compile(r"([a-z]+)\.?[-/. ]+([0-9]{1,2})(?:st|nd|rd|th)?,?[-/
 SHORT_YEAR = re.compile(r"[0-9]{1,2}([-/. ])(?:[0-9]{1,2}|[^\W\d_]+\.?)\1[0-9]{2}")
 NUMBER = re.compile(r"([0-9]{1,7})([.,][0-9]+)?")
 ZONE = r"\s*(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})"
-TIME = r"[T ]\s*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:\s*[AaPp]\.?\s?[Mm]\.?)?"
+CLOCK = r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?"  # 24:00 would be the day after.
+TIME = rf"[T ]\s*{CLOCK}(?:\s*[AaPp]\.?\s?[Mm]\.?)?"
 INSTANT = re.compile(rf".*[0-9]{TIME}{ZONE}|.*[0-9]T[0-9]{{2}}(?:[0-9]{{2}}){{0,2}}{ZONE}", re.DOTALL)
 TIME_OF_DAY = re.compile(rf"(.*[0-9])({TIME})", re.DOTALL)
+NO_TIME = re.compile(r"(.*[0-9])[T ]\s*[0-9]{1,2}:[0-9]{2}\b.*", re.DOTALL)  # Looks like a time, and may be none.
 
 LONGEST_CELL = 100  # Characters: no way to write a date is longer.
 
@@ -157,6 +159,7 @@ def reader_of(
 ) -> DateReader:
     """The reader of a column. Raises Refused for a format that is none, and if `auto` cannot decide for this column."""
     known = NO_EXPIRY | {folded(word) for word in words if word.strip()}
+    format = named if (named := format.strip().casefold()) in (AUTO, *WORDED) else format
     if format == AUTO:
         return DateReader(proven(cells), strict=False, words=known, zero=zero)
     if format not in WORDED:
@@ -273,6 +276,8 @@ def refuse(text: str, format: str) -> Due:
         raise Refused(f"{quoted(text)} has a year of two digits: write four")
     if NUMBER.fullmatch(text):
         raise Refused(f"{quoted(text)} is a number, not a date")
+    if NO_TIME.fullmatch(text) and not TIME_OF_DAY.fullmatch(text):
+        raise Refused(f"{quoted(text)} has a time that no day has: write the date alone")
     for order in (YMD, DMY, MDY):
         other = year_first(text) if order == YMD else year_last(text, order)
         if other is not None:
@@ -301,10 +306,10 @@ def check_pattern(pattern: str) -> None:
     year = sum(directives.count(one) for one in "yY")
     month = sum(directives.count(one) for one in "mbB")
     if "%" not in pattern or year != 1 or month != 1 or directives.count("d") != 1:
-        raise Refused(f"The date format {quoted(pattern)} does not give day, month and year once: {wanted}.")
+        raise Refused(f"--date-format {quoted(pattern)} does not give day, month and year once: {wanted}.")
     if {"z", "Z"} & set(directives):
-        raise Refused(f"The date format {quoted(pattern)} has a time zone, and due dates have none: {wanted}.")
+        raise Refused(f"--date-format {quoted(pattern)} has a time zone, and due dates have none: {wanted}.")
     try:
         dt.datetime.strptime(dt.date(2027, 12, 31).strftime(pattern), pattern)  # noqa: DTZ007
     except (ValueError, re.error):
-        raise Refused(f"The date format {quoted(pattern)} is not a pattern of strptime: {wanted}.") from None
+        raise Refused(f"--date-format {quoted(pattern)} is not a pattern of strptime: {wanted}.") from None

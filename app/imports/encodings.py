@@ -15,7 +15,25 @@ from dataclasses import dataclass
 from app.domain.errors import Refused, quoted
 
 # What other files begin with (file signatures), so that a refusal can say what the file is.
-SIGNATURES = {b"%PDF": "a PDF", b"\x1f\x8b": "compressed by gzip", b"{\\rtf": "a text document (RTF)"}
+SIGNATURES = {
+    b"%PDF": "a PDF",
+    b"\x1f\x8b": "compressed by gzip",
+    b"{\\rtf": "a text document (RTF)",
+    b"\x89PNG": "a picture (PNG)",
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"GIF8": "a picture (GIF)",
+    b"II*\x00": "a picture (TIFF)",
+    b"MM\x00*": "a picture (TIFF)",
+    b"PK\x05\x06": "an empty archive (ZIP)",
+    b"7z\xbc\xaf": "an archive (7z)",
+    b"Rar!": "an archive (RAR)",
+    b"SQLite format 3": "a database (SQLite)",
+    b"MIME-Version:": "a web page (MHTML), whatever its name",
+    codecs.BOM_UTF32_LE: "text in UTF-32",
+    codecs.BOM_UTF32_BE: "text in UTF-32",
+}
+# What is text and yet no table, whatever its name: programs write such files with the ending .xls.
+TAGGED = re.compile(rb"<(!doctype html|html|head|meta|table|body|style|!--)|<(\?xml|workbook)\b", re.IGNORECASE)
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 PIECE = 1 << 20  # Bytes that are decoded at a time.
@@ -51,15 +69,26 @@ class Encoding:
 
 def encoding_of(source: bytes) -> Encoding:
     """The encoding of a text file. Raises Refused if it is no text."""
-    for signature, words in SIGNATURES.items():
-        if source.startswith(signature):
-            raise Refused(f"The file is {words}, and no register: save it as CSV in UTF-8.")
+    if what := other_than_a_table(source):
+        raise Refused(f"The file is {what}, which is no table: save the table in it as CSV in UTF-8.")
     found = marked(source) or utf_16_without_mark(source)
     if found is None and (fault := utf_8_fault(source)) is not None:
         return assumed(source, fault)
     found = found or Encoding("utf-8", "UTF-8")
     check(source, found)
     return found
+
+
+def other_than_a_table(source: bytes) -> str:
+    """What the file is, if its beginning says that it is something else than a table of text."""
+    for signature, words in SIGNATURES.items():
+        if source.startswith(signature):
+            return words
+    start = source[:SAMPLE].removeprefix(codecs.BOM_UTF8).replace(b"\x00", b"").lstrip(b"\xff\xfe \t\r\n")
+    found = TAGGED.match(start)
+    if found is None:
+        return ""
+    return "a web page (HTML), whatever its name" if found[1] else "an XML document, whatever its name"
 
 
 def marked(source: bytes) -> Encoding | None:
@@ -78,7 +107,7 @@ def utf_16_without_mark(source: bytes) -> Encoding | None:
 
 
 def utf_8_fault(source: bytes) -> int | None:
-    """The position of the first byte that is not UTF-8, or None. Raises Refused if nearly all others are."""
+    """The position of the first byte that is not UTF-8, or None. Raises Refused if as many others are."""
     try:
         for _ in decoded_pieces(source, "utf-8"):
             pass
@@ -87,7 +116,7 @@ def utf_8_fault(source: bytes) -> int | None:
         wrong = text.count("\N{REPLACEMENT CHARACTER}")
         right = sum(1 for char in text if ord(char) > 127) - wrong
         fault = len(text.partition("\N{REPLACEMENT CHARACTER}")[0].encode())
-        if right > wrong:
+        if right >= wrong:
             raise Refused(
                 f"The file is UTF-8, but for byte {fault + 1} and perhaps others: mend it, and save it as UTF-8."
             ) from None

@@ -31,6 +31,7 @@ PLACEHOLDERS = frozenset({
     "non attribue", "non attribuee", "a definir", "en attente", "sans numero", "sans objet", "inconnu",
     "noch nicht vergeben", "nicht vergeben", "unbekannt", "ohne nummer", "ausstehend", "folgt", "k.a", "keine angabe",
     "nao atribuido", "por atribuir", "sem numero", "desconhecido", "em curso", "a atribuir",
+    "nan", "n/d", "s/d", "(blank)", "(en blanco)", "(vide)", "(leer)", "(vazio)", "(none)", "(null)",
 })  # fmt: skip
 
 PEOPLE = (headers.OWNER, headers.HOLDER)
@@ -48,6 +49,7 @@ class Entry:
     due: Due
     said: Mapping[str, Any]
     extra: Mapping[str, str]
+    part_of: str = ""  # As it is written, for a person.
 
     @property
     def title(self) -> str:
@@ -93,7 +95,8 @@ class EntryReader:
             due = due.confirmed()
         said = {field: self.value(field, text, site) for field, text in self.texts(record)}
         key = (site.id, fold_reference(reference))
-        return Entry(record.line, key, reference, site, due, said, self.columns.unmapped(record.cells))
+        extra, part_of = self.columns.unmapped(record.cells), self.text(headers.PART_OF, record)
+        return Entry(record.line, key, reference, site, due, said, extra, part_of)
 
     def text(self, field: str, record: Record) -> str:
         return self.columns.text(field, record.cells)
@@ -134,7 +137,11 @@ class EntryReader:
 
 
 def reference_text(text: str) -> str:
-    return typed.text(text, "the reference", typed.LONGEST_REFERENCE)
+    return typed.reference(text, "the reference")
+
+
+def part_of_key(text: str) -> str:
+    return fold_reference(typed.reference(text, "part_of"))
 
 
 def title_text(text: str) -> str:
@@ -149,16 +156,20 @@ def recurrence_text(text: str) -> str:
     return recurrences.parse(text).text
 
 
-def long_text(text: str) -> str:
-    return clean_text(text, "a text", typed.LONGEST_NOTE)
+def legal_basis_text(text: str) -> str:
+    return clean_text(text, "the legal basis", typed.LONGEST_NOTE)
+
+
+def notes_text(text: str) -> str:
+    return clean_text(text, "the text of the notes", typed.LONGEST_NOTE)
 
 
 # How the text of a field becomes what is stored; owner and holder are looked up instead.
 TEXTS: Mapping[str, Callable[[str], str]] = {
     headers.TITLE: title_text,
     headers.KIND: kind_name,
-    headers.PART_OF: fold_reference,
+    headers.PART_OF: part_of_key,
     headers.RECURRENCE: recurrence_text,
-    headers.LEGAL_BASIS: long_text,
-    headers.NOTES: long_text,
+    headers.LEGAL_BASIS: legal_basis_text,
+    headers.NOTES: notes_text,
 }

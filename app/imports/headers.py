@@ -23,22 +23,32 @@ UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     REFERENCE: (
         "reference", "referencia", "ref", "reference number", "reference no", "permit number", "permit no",
         "licence number", "licence no", "license number", "license no", "certificate number", "certificate no",
+        "permit ref", "licence ref", "license ref", "certificate ref", "permit reference", "licence reference",
+        "license reference", "certificate reference",
         "identifier", "id", "code", "numero de referencia", "n de referencia", "no de referencia", "expediente",
-        "numero de expediente", "n de expediente", "no de expediente", "numero de permiso", "numero de licencia",
-        "numero de certificado", "identificador", "codigo",
+        "numero de expediente", "n de expediente", "no de expediente", "n expediente", "no expediente",
+        "num expediente", "nro expediente", "nro de expediente", "numero de permiso", "n de permiso", "no de permiso",
+        "n permiso", "no permiso", "numero de licencia", "n de licencia", "no de licencia", "n licencia", "no licencia",
+        "numero de certificado", "n de certificado", "no de certificado", "n certificado", "no certificado",
+        "n referencia", "no referencia", "identificador", "codigo",
         "numero de reference", "n de reference", "no de reference", "numero de permis", "numero de licence",
         "numero de certificat", "numero d autorisation", "numero de dossier", "identifiant",
         "referenz", "referenznummer", "aktenzeichen", "genehmigungsnummer", "bescheidnummer", "lizenznummer",
-        "zertifikatsnummer", "zertifikat nr", "inventarnummer", "kennung", "kennzeichen",
+        "zertifikatsnummer", "zertifikat nr", "inventarnummer", "kennung", "kennzeichen", "referenz nr",
+        "genehmigungs nr", "bescheid nr", "lizenz nr", "inventar nr",
         "numero da referencia", "numero da licenca", "n da licenca", "no da licenca", "numero do alvara",
         "numero do certificado", "numero do processo", "n do processo", "no do processo",
     ),
     DUE_ON: (
         "due on", "due date", "due", "expiry date", "expiry", "expires on", "expires", "expiration date", "expiration",
         "valid until", "valid to", "renewal date", "deadline", "next due", "next due date", "next inspection",
+        "next inspection date", "date of expiry",
         "vencimiento", "fecha de vencimiento", "fecha vencimiento", "vence", "vence el", "caducidad",
         "fecha de caducidad", "fecha caducidad", "caduca", "caduca el", "valido hasta", "valida hasta",
-        "vigente hasta", "fecha limite", "plazo", "proxima revision", "proxima inspeccion",
+        "vigente hasta", "fecha limite", "plazo", "proxima revision", "proxima inspeccion", "vto", "fecha vto",
+        "fecha de vto", "f vto", "venc", "fecha venc", "f venc", "vencim", "fecha vencim", "f vencimiento",
+        "f caducidad", "fecha de proxima revision", "fecha proxima revision", "fecha de proxima inspeccion",
+        "fecha proxima inspeccion",
         "echeance", "date d echeance", "date echeance", "date limite", "date d expiration", "date expiration",
         "expire le", "valable jusqu au", "valide jusqu au", "fin de validite", "date de fin de validite",
         "prochaine echeance", "prochain controle", "prochaine verification",
@@ -81,6 +91,14 @@ UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 FIELDS = tuple(UNDERSTOOD)
+
+# What forms add to a header, as it is compared: how a date is to be written, and whether a cell may be left empty.
+HINT = re.compile(
+    r"(?: (?:d{1,2}|t{1,2}|m{1,4}|yy(?:yy)?|aa(?:aa)?|jj(?:jj)?)){3}$"
+    r"| (?:ddmmyyyy|mmddyyyy|yyyymmdd|ddmmaaaa|ttmmjjjj|jjmmaaaa)$"
+    r"| (?:required|mandatory|optional|obligatorio|obligatoria|opcional|obligatoire|facultatif|pflichtfeld)$"
+)
+NUMBER_SIGN = re.compile(r"\bn o\b")  # What is left of `N.º` and `N. o`.
 
 JOINS = {REFERENCE: "/"}  # Elsewhere a space.
 SPACE = " "
@@ -190,7 +208,7 @@ def mapped(headers: Sequence[str], width: int, wanted: Mapping[str, str]) -> dic
         missing = [part.strip() for part, place in zip(column.split("+"), parts, strict=True) if place is None]
         if missing:
             raise Refused(
-                f"There is no column {quoted(missing[0])} for the field {field}: write a header or a position."
+                f"--map {field}: there is no column {quoted(missing[0])}; write a header, or a position up to {width}."
             )
         fields[field] = tuple(place for place in parts if place is not None)
     return fields
@@ -204,7 +222,7 @@ def position_of(column: str, headers: Sequence[str], width: int, field: str) -> 
     for found in (exact, folded):
         if len(found) > 1:
             both = " and ".join(str(place + 1) for place in found[:2])
-            raise Refused(f"Several columns are named {quoted(name)}: map {field} to a position, such as {both}.")
+            raise Refused(f"--map {field}: several columns are named {quoted(name)}; write a position, such as {both}.")
         if found and name:
             return found[0]
     if re.fullmatch("[0-9]{1,4}", name) and 1 <= int(name) <= width:
@@ -217,7 +235,7 @@ def understood(headers: Sequence[str], vocabulary: Vocabulary = REGISTER) -> dic
 
     Raises Refused if a required field has two candidates and neither bears its name.
     """
-    plain = [plain_header(header) for header in headers]
+    plain = [without_hint(plain_header(header)) for header in headers]
     fields: dict[str, tuple[int, ...]] = {}
     for field, names in vocabulary.understood.items():
         if parts := in_parts(plain, names, vocabulary.together.get(field, ())):
@@ -251,7 +269,9 @@ def unique_names(headers: Sequence[str], width: int) -> tuple[str, ...]:
     for place in range(width):
         header = headers[place] if place < len(headers) else ""
         name = header or f"column {place + 1}"
-        names.append(name if name not in names else f"{name} (column {place + 1})")
+        while name in names or (name != header and name in headers):
+            name = f"{name} (column {place + 1})"
+        names.append(name)
     return tuple(names)
 
 
@@ -261,6 +281,11 @@ def spaced(text: str) -> str:
 
 
 def plain_header(text: str) -> str:
-    """A header without accents, case and punctuation."""
-    kept = (char if char.isalnum() else SPACE for char in without_accents(text))
-    return SPACE.join("".join(kept).split())
+    """A header without accents, case and punctuation; signs that stand for a number are `no`."""
+    kept = (char if char.isalnum() else SPACE for char in without_accents(text).replace("#", " no "))
+    return NUMBER_SIGN.sub("no", SPACE.join("".join(kept).split()))
+
+
+def without_hint(plain: str) -> str:
+    """A plain header without what a form adds to say how its column is filled in."""
+    return HINT.sub("", plain)

@@ -18,7 +18,7 @@ from app.imports.headers import KIND, PART_OF
 from app.imports.known import Key, Present
 from app.operations.imports import Amendment, Arrival, Parent
 from app.operations.kinds import key_of
-from app.operations.typed import iso
+from app.operations.typed import LONGEST_REFERENCE, iso
 
 # The fields of a record and the columns of a subject that keep them.
 COLUMNS = {
@@ -29,6 +29,9 @@ COLUMNS = {
     "legal_basis": "legal_basis",
     "notes": "notes",
 }
+
+MOST_LINES_NAMED = 5  # In a reason.
+LONGEST_KEPT = LONGEST_REFERENCE  # Characters of a cell that was not accepted.
 
 
 class Outcome(StrEnum):
@@ -115,10 +118,22 @@ def settle_repeats(entries: Iterable[Entry], takes_latest: bool, report: Report)
             if entry is latest:
                 left.append(entry)
             else:
-                others = ", ".join(str(other.line) for other in different if other is not entry)
                 what = f"the latest due date, in line {latest.line}, is taken" if latest else "none is applied"
-                report.add(entry, Outcome.conflict, f"line {others} gives the same reference other values: {what}")
+                reason = f"line {others(entry, different)} gives the same reference other values: {what}"
+                report.add(entry, Outcome.conflict, reason)
     return left
+
+
+def others(entry: Entry, same: Sequence[Entry]) -> str:
+    """The lines of the other records; a few, since thousands may have one reference, and each of them says this."""
+    named = [str(other.line) for other in same[: MOST_LINES_NAMED + 1] if other is not entry][:MOST_LINES_NAMED]
+    more = len(same) - 1 - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def shortened(text: str) -> str:
+    """A cell that was not accepted, as it is reported and kept: of any length in the file, it is shown and not used."""
+    return text if len(text) <= LONGEST_KEPT else f"{text[: LONGEST_KEPT - 1]}…"
 
 
 def without_duplicates(same: Sequence[Entry], report: Report) -> list[Entry]:
@@ -138,7 +153,8 @@ def latest_of(entries: Sequence[Entry]) -> Entry | None:
     dates = [entry.due.on for entry in entries if entry.due.on is not None and not entry.due.must_confirm]
     if len(dates) < len(entries):
         return None
-    with_latest = [entry for entry in entries if entry.due.on == max(dates)]
+    last = max(dates)
+    with_latest = [entry for entry in entries if entry.due.on == last]
     return with_latest[0] if len(with_latest) == 1 else None
 
 

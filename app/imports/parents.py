@@ -5,9 +5,10 @@ A record whose whole is neither there nor accepted is rejected, and so are the p
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+from app.domain.errors import quoted
 from app.imports.entries import Entry
 from app.imports.headers import PART_OF
 from app.imports.known import Key
@@ -39,6 +40,47 @@ def settle_parents(
     return left, {entry.key: family.parents[entry.key] for entry in left if entry.key in family.parents}
 
 
+def refuse_orphans(entries: Sequence[Entry], register: Mapping[Key, int], report: Report) -> list[Entry]:
+    """The records that are left without those whose whole is nowhere. They are rejected for themselves.
+
+    Comes before repeats are settled, in which they take no part; here a reference may stand in several records.
+    """
+    standing = Counter(entry.key for entry in entries)
+    found: dict[str, set[Key]] = defaultdict(set)
+    parts: dict[str, list[Entry]] = defaultdict(list)
+    for key in (*standing, *register):
+        found[key[1]].add(key)
+    for entry in filter(has_parent, entries):
+        parts[entry.said[PART_OF]].append(entry)
+    waiting = [(entry, lost(entry, found)) for some in parts.values() for entry in some]
+    refused: set[int] = set()
+    while waiting:
+        entry, reason = waiting.pop()
+        if not reason or entry.line in refused:
+            continue
+        refused.add(entry.line)
+        report.add(entry, Outcome.rejected, reason)
+        standing[entry.key] -= 1
+        if not standing[entry.key] and entry.key not in register:
+            found[entry.key[1]].discard(entry.key)
+            waiting += [(part, lost(part, found) and rejected_with(part)) for part in parts[entry.key[1]]]
+    return [entry for entry in entries if entry.line not in refused]
+
+
+def lost(entry: Entry, found: Mapping[str, set[Key]]) -> str:
+    """Why nothing can be what this entry is part of, or nothing: it is at its own site, or at one site alone."""
+    reference = entry.said[PART_OF]
+    keys = found.get(reference, set())
+    if (entry.key[0], reference) in keys or len(keys) == 1:
+        return ""
+    what = "is at several sites" if keys else "is neither in the register nor among the accepted records"
+    return f"part_of {quoted(entry.part_of)} {what}"
+
+
+def rejected_with(part: Entry) -> str:
+    return f"part_of {quoted(part.part_of)} is rejected itself"
+
+
 class Family:
     """The records by what they are part of."""
 
@@ -57,16 +99,14 @@ class Family:
 
     def place(self, entry: Entry) -> None:
         """Find what the entry is part of, or refuse it."""
-        reference = str(entry.said[PART_OF])
-        here = (entry.key[0], reference)
-        found = self.by_reference.get(reference, set())
-        if here not in found and len(found) != 1:
-            what = "is at several sites" if found else "is neither in the register nor among the accepted records"
-            self.refuse(entry, f"part_of {reference!r} {what}")
+        if reason := lost(entry, self.by_reference):
+            self.refuse(entry, reason)
             return
+        here = (entry.key[0], entry.said[PART_OF])
+        found = self.by_reference[here[1]]
         node = self.node(here if here in found else next(iter(found)))
         if not isinstance(node, int) and node in self.refused:
-            self.refuse(entry, f"part_of {reference!r} is rejected itself")
+            self.refuse(entry, rejected_with(entry))
             return
         self.parents[entry.key] = node
         self.parts[node].append(entry)
@@ -81,7 +121,7 @@ class Family:
             self.refused[one.key] = (one, why)
             self.parents.pop(one.key, None)
             if one.key not in self.register:
-                waiting += [(part, f"part_of {one.reference!r} is rejected itself") for part in self.parts[one.key]]
+                waiting += [(part, rejected_with(part)) for part in self.parts[one.key]]
 
     def refuse_circles(self, edges: Mapping[int, int]) -> None:
         all_edges: dict[Node, Node] = dict(edges.items())

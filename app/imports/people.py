@@ -16,7 +16,7 @@ from app.domain.errors import Refused
 from app.imports import headers, reading
 from app.imports.headers import Columns
 from app.imports.known import Known, read_places
-from app.imports.outcomes import Outcome
+from app.imports.outcomes import Outcome, shortened
 from app.imports.people_headers import EMAIL, NAME, NUMBER, PEOPLE, POST, SITE
 from app.imports.people_known import read_roster
 from app.imports.people_lines import Line, LineReader
@@ -154,7 +154,7 @@ def judged_alone(record: Record, reader: LineReader, report: Report) -> Line | N
         return reader.read(record)
     except Refused as refused:
         fields = (NAME, NUMBER, EMAIL, SITE, POST)
-        name, number, email, site, post = (reader.text(field, record) for field in fields)
+        name, number, email, site, post = (shortened(reader.text(field, record)) for field in fields)
         reason = str(refused).rstrip(".")
         report.rows.append(Row(record.line, Outcome.rejected, reason, name, number, email, site, post))
         return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.domain.acts import Role
 from app.domain.errors import Refused, quoted
-from app.domain.folding import fold_address, fold_reference
+from app.domain.folding import check_visible, fold_address, fold_reference
 from app.imports.entries import PLACEHOLDERS
 from app.imports.folding import folded
 from app.imports.headers import Columns
@@ -110,7 +110,9 @@ class LineReader:
 
 def number_of(text: str) -> str:
     """A number as it is stored: as it stands, leading zeros included."""
-    return typed.text(text, "the number", LONGEST_NUMBER) if text else ""
+    number = typed.text(text, "the number", LONGEST_NUMBER) if text else ""
+    check_visible(number, "the number")
+    return number
 
 
 def email_of(text: str) -> str:

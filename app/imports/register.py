@@ -17,8 +17,8 @@ from app.imports.dates import AUTO, DateReader, reader_of, warning
 from app.imports.entries import Entry, EntryReader
 from app.imports.headers import DUE_ON, PART_OF, Columns
 from app.imports.known import Key, Known, lock_present, read_ids, read_known, read_parents, read_present
-from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed
-from app.imports.parents import settle_parents
+from app.imports.outcomes import Outcome, Report, Row, settle, settle_repeats, settle_unconfirmed, shortened
+from app.imports.parents import refuse_orphans, settle_parents
 from app.imports.quotes import check_quotes
 from app.imports.records import Record, Table
 from app.imports.shapes import as_json, shapes_of
@@ -210,6 +210,8 @@ def judge(act: Act, records: Sequence[Record], reader: EntryReader, options: Opt
         some = (judged_alone(record, reader, report) for record in records[first : first + TOLD_EVERY])
         entries += [entry for entry in some if entry is not None]
     told(len(records), len(records))
+    if PART_OF in reader.columns.fields:
+        entries = refuse_orphans(entries, read_ids(act, references_of(entries)), report)
     entries = settle_unconfirmed(settle_repeats(entries, options.on_conflict == LATEST, report), report)
     if not options.dry_run:
         lock_present(act, references_of(entries))
@@ -251,7 +253,7 @@ def judged_alone(record: Record, reader: EntryReader, report: Report) -> Entry |
         return entry
     except Refused as refused:
         reason, fields = str(refused).rstrip("."), (headers.REFERENCE, headers.TITLE, headers.SITE)
-        reference, title, site = (reader.text(field, record) for field in fields)
+        reference, title, site = (shortened(reader.text(field, record)) for field in fields)
         report.rows.append(Row(record.line, Outcome.rejected, reason, reference, title, site))
         return None
 

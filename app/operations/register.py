@@ -102,7 +102,7 @@ def add_subject(act: Act, entry: Entry) -> int:
 def _stored(entry: Entry) -> dict[str, Any]:
     """The columns of a new subject, cleaned and checked."""
     columns = {name: value for name, value in vars(entry).items() if name != "due_on"}
-    reference = typed.text(entry.reference, "The reference", typed.LONGEST_REFERENCE)
+    reference = typed.reference(entry.reference, "The reference")
     if entry.recurrence_basis is not None and entry.recurrence_basis not in BASES:
         raise Refused(f"{quoted(entry.recurrence_basis)} is no basis of a recurrence: write one of {', '.join(BASES)}.")
     return columns | {

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from app.domain.errors import Refused, quoted
-from app.domain.folding import clean_text, fold_name
+from app.domain.folding import check_visible, clean_text, fold_name
 
 LONGEST_NAME = 200  # Characters of a name: a line on a screen and in a message.
 LONGEST_REFERENCE = 400  # Characters: longer than any reference of the registers that we have seen.
@@ -43,6 +43,13 @@ def text(typed: str, field: str, longest: int) -> str:
     line = clean_text(typed, field, longest).replace("\n", " ")
     if not line:
         raise Refused(f"{field} is empty: write one.")
+    return line
+
+
+def reference(typed: str, field: str) -> str:
+    """A reference, without characters that nobody sees: with one it would be another one, and look the same."""
+    line = text(typed, field, LONGEST_REFERENCE)
+    check_visible(line, field)
     return line
 
 

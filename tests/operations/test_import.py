@@ -7,6 +7,8 @@ import datetime as dt
 import hashlib
 import io
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from app.cli.imports import json_of, lines, lines_of, shown
+from app.cli.imports import json_of, lines, lines_of, name_of, shown
 from app.domain.errors import Refused
 from app.imports import register as register_of_imports
 from app.imports.outcomes import Row
@@ -171,6 +173,15 @@ def test_any_bytes_are_outcomes_or_a_refusal_and_a_dry_run_writes_nothing(act: A
         assert json.loads("".join(json_of(imported)))["rows"] is not None
         assert all(line.isprintable() for line in map(shown, lines(imported)))
     assert rows_in(act) == before
+
+
+def test_the_name_of_a_file_that_is_no_text_is_kept_as_far_as_it_is(act: Act, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_bytes(b"reference,due_on\nP-1,2027-03-31\n")
+    with path.open("rb") as file:
+        name = name_of(file)
+        import_register(act, read_register(file.read(), name, Options()), Options())
+    assert act.session.scalars(select(ImportRun.file_name)).all() == ["caf\N{REPLACEMENT CHARACTER}.csv"]
 
 
 def test_a_refusal_leaves_no_half_of_an_import(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -545,7 +556,7 @@ def test_a_file_without_a_header(act: Act) -> None:
         ("reference,due_on\nP-1,2027-03-31\n", {"maps": ("reference=9", "due_on=2")}, "'9'"),
         ("reference,due_on\nP-1,2027-03-31\n", {"maps": ("nonsense=1",)}, "nonsense"),
         ("reference,due_on\nP-1,2027-03-31\n", {"maps": ("reference",)}, "FIELD=COLUMN"),
-        ("a,a,due_on\nP-1,x,2027-03-31\n", {"maps": ("reference=a", "due_on=due_on")}, "Several"),
+        ("a,a,due_on\nP-1,x,2027-03-31\n", {"maps": ("reference=a", "due_on=due_on")}, "several"),
         ("reference,expiry date,due date\nP-1,2027-03-31,2027-04-01\n", {}, "due_on"),
         ("reference,due_on\nP-1,2027-03-31\n", {"on_conflict": "newest"}, "newest"),
         ("reference,due_on\nP-1,2027-03-31\n", {"start": "later"}, "later"),

@@ -207,7 +207,7 @@ def test_two_digit_years_of_a_pattern_are_of_this_century() -> None:
     ["", "dym", "iso", "%m/%Y", "%d/%m", "%d/%d/%m/%Y", "%d/%m/%Y %z", "%d/%m/%Y%", "%d/%m/%Y %Q", "%-d/%m/%Y"],
 )
 def test_a_format_that_fixes_no_date_is_refused(format: str) -> None:
-    with pytest.raises(Refused, match="date format"):
+    with pytest.raises(Refused, match="--date-format"):
         reader_of(format, [])
 
 
@@ -282,3 +282,20 @@ def test_any_format_is_known_or_refused(format: str) -> None:
         reader.read("31/03/2027")
     except Refused:
         return
+
+
+@pytest.mark.parametrize("cell", ["2027-03-31 99:99", "2027-03-31T24:00", "31/03/2027 23:60", "31 March 2027 25:00:00"])
+def test_a_time_that_no_day_has_is_refused(cell: str) -> None:
+    for format in ("auto", "dmy", "ymd"):
+        with pytest.raises(Refused, match="a time that no day has"):
+            reader_of(format, [cell]).read(cell)
+
+
+def test_a_time_of_the_day_is_dropped() -> None:
+    for time in ("0:00", "00:00", "23:59:59", "9:05", "12:00 PM"):
+        assert read(f"2027-03-31 {time}").on == LAST_OF_MARCH
+
+
+@pytest.mark.parametrize("format", ["DMY", " dmy ", "Auto", "AUTO"])
+def test_a_format_is_named_in_any_case(format: str) -> None:
+    assert read("31/03/2027", format).on == LAST_OF_MARCH

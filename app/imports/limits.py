@@ -39,7 +39,8 @@ class TooWide(Refused):
     """A record with too many columns."""
 
     def __init__(self, line: int, columns: int) -> None:
-        super().__init__(f"The record at line {line} has {columns:,} columns: at most {MOST_COLUMNS} are read.")
+        most = f"at most {MOST_COLUMNS} are read; leave out those that are not needed"
+        super().__init__(f"The record at line {line} has {columns:,} columns: {most}.")
         self.columns = columns
 
 

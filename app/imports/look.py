@@ -16,7 +16,7 @@ from app.imports.delimited import Text, layout
 from app.imports.encodings import encoding_of
 from app.imports.headers import REGISTER, Columns, Vocabulary
 from app.imports.limits import MOST_BYTES_OF_A_BROWSER, check_bytes
-from app.imports.records import Finder, Record
+from app.imports.records import Finder, Record, widths_of
 from app.imports.workbooks import EVERY_ROW, Program, Sheet, chosen, is_workbook, spread
 
 SAMPLES = 3  # Values of a column that are shown: enough to tell a date from a number.
@@ -81,7 +81,8 @@ def look_at(
     finder.check(records)
     row = finder.row_of(records)
     header = [headers.spaced(cell) for cell in records[row - 1].cells] if row else []
-    return Look(sheets, name, row, header, columns_of(header, records[row:]), limits.is_large(source))
+    width = widths_of(header if row else None, records[row:], not is_workbook(source)).most
+    return Look(sheets, name, row, header, columns_of(header, width, records[row:]), limits.is_large(source))
 
 
 def first_records(source: bytes, sheet: str | None, finder: Finder) -> tuple[list[str], str | None, Sequence[Record]]:
@@ -116,8 +117,7 @@ def meant(book: Any, looks: Sequence[Sheet], sheet: str | None, finder: Finder) 
         return filled[0]
 
 
-def columns_of(header: Sequence[str], records: Sequence[Record]) -> list[Column]:
-    width = len(header) or max((len(record.cells) for record in records), default=0)
+def columns_of(header: Sequence[str], width: int, records: Sequence[Record]) -> list[Column]:
     samples: list[list[str]] = [[] for _ in range(width)]
     for record in records:
         for seen, cell in zip(samples, record.cells, strict=False):

@@ -74,20 +74,24 @@ class Table:
 
     @property
     def widths(self) -> Widths:
-        """How wide the records are by the header; without one, as most of them are, or the widest of a sheet.
+        """How wide the records are."""
+        return widths_of(self.header, self.records, self.encoding is not None)
 
-        A sheet has no cells behind the last one with text. In a text file only columns without a header may be left
-        out at the end.
-        """
-        is_text = self.encoding is not None
-        if self.header is not None:
-            named = (place for place, cell in enumerate(self.header, 1) if cell.strip())
-            return Widths(len(self.header), max(named, default=0) if is_text else 0)
-        counted = Counter(len(record.cells) for record in self.records if not record.is_blank)
-        if not is_text:
-            return Widths(max(counted, default=0), has_header=False)
-        commonest = max(counted, key=lambda width: (counted[width], width), default=0)
-        return Widths(commonest, commonest, has_header=False)
+
+def widths_of(header: Sequence[str] | None, records: Sequence[Record], is_text: bool) -> Widths:
+    """How wide records are by their header; without one, as most of them are, or the widest of a sheet.
+
+    A sheet has no cells behind the last one with text. In a text file only columns without a header may be left out
+    at the end.
+    """
+    if header is not None:
+        named = (place for place, cell in enumerate(header, 1) if cell.strip())
+        return Widths(len(header), max(named, default=0) if is_text else 0)
+    counted = Counter(len(record.cells) for record in records if not record.is_blank)
+    if not is_text:
+        return Widths(max(counted, default=0), has_header=False)
+    commonest = max(counted, key=lambda width: (counted[width], width), default=0)
+    return Widths(commonest, commonest, has_header=False)
 
 
 @dataclass(frozen=True)

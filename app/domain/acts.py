@@ -24,6 +24,14 @@ class Status(StrEnum):
     archived = "archived"
 
 
+class Basis(StrEnum):
+    """What the next date of a recurrence is counted from; `calendar` comes whether the last one was done or not."""
+
+    due = "due"
+    done = "done"
+    calendar = "calendar"
+
+
 class OnlyIf(StrEnum):
     """The condition of a rule."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index, Time, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.domain.acts import FilingResult, InForce, Outcome, Status
+from app.domain.acts import Basis, FilingResult, InForce, Outcome, Status
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 
@@ -61,12 +61,20 @@ class Subject(Base):
         of_org("holder_id", "member"),
         of_org("part_of_id", "subject"),
         one_of("status", Status),
-        one_of("recurrence_basis", ("due", "done")),
+        one_of("recurrence_basis", Basis),
         CheckConstraint("part_of_id <> id", name="not_part_of_itself"),
+        CheckConstraint("due_from is null or part_of_id is not null", name="due_from"),
         UniqueConstraint("org_id", "site_id", "reference_key"),
         Index("subject_reference_idx", "org_id", "reference_key"),  # Serves REF of the commands and the search.
         # Serves the scan: which watched subjects of which kind and site does a rule reach?
         Index("subject_watched_idx", "org_id", "site_id", "kind_id", "id", postgresql_where=text("status = 'watched'")),
+        # Serves the watch: which series go on by the calendar?
+        Index(
+            "subject_series_idx",
+            "org_id",
+            "id",
+            postgresql_where=text("recurrence_basis = 'calendar' and status = 'watched'"),
+        ),
         Index("subject_owner_idx", "org_id", "owner_member_id", postgresql_where=text("owner_member_id is not null")),
         Index("subject_holder_idx", "org_id", "holder_id", postgresql_where=text("holder_id is not null")),
         Index("subject_part_idx", "org_id", "part_of_id", postgresql_where=text("part_of_id is not null")),
@@ -83,9 +91,12 @@ class Subject(Base):
     owner_post_id: Mapped[int | None]
     holder_id: Mapped[int | None]
     part_of_id: Mapped[int | None]
-    due_from: Mapped[dt.date | None]
+    due_from: Mapped[str | None]  # How far its date is from that of its whole, as a threshold says it.
     recurrence: Mapped[str | None]
     recurrence_basis: Mapped[str | None]
+    series_from: Mapped[dt.date | None]  # The day that the series is counted from, where it is remembered.
+    series_through: Mapped[dt.date | None]  # By the calendar: the last date that was opened, and the one after it.
+    series_next: Mapped[dt.date | None]
     status: Mapped[str] = mapped_column(server_default="watched")
     snoozed_until: Mapped[dt.date | None]
     legal_basis: Mapped[str] = mapped_column(server_default="")

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from app.domain import recurrences
-from app.domain.acts import CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
+from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
 from app.domain.calendars import DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
@@ -24,7 +24,6 @@ from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
 
-DONE = "done"  # The basis of a recurrence that runs from the day it was done; else it runs from the due date.
 LISTED = 12  # Due dates in a refusal that asks for one: a year of monthly ones.
 
 
@@ -125,11 +124,13 @@ def _record_closing(act: Act, obligation: Obligation) -> None:
 
 def _open_next(act: Act, obligation: Obligation, subject: Subject, recurrence: str) -> None:
     """Open the next occurrence, once: completed, reopened and completed again gives one, on the date of the last."""
-    if subject.recurrence_basis == DONE and obligation.met_on is not None:
+    if subject.recurrence_basis == Basis.calendar:
+        return  # The next one is there already, or the watch opens it: it does not hang on this one.
+    if subject.recurrence_basis == Basis.done and obligation.met_on is not None:
         due_on = recurrences.occurrence(obligation.met_on, recurrence, 1)
         due_on = _not_closed(act, subject, due_on, obligation.met_on)
     else:
-        anchor = subject.due_from or obligation.first_due_on
+        anchor = subject.series_from or obligation.first_due_on
         due_on = recurrences.next_due(anchor, recurrence, after=obligation.due_on)
         _remember_wanted_day(act, subject, anchor, due_on)
     if due_on > typed.LAST_DAY:
@@ -159,10 +160,10 @@ def _not_closed(act: Act, subject: Subject, due_on: dt.date, done_on: dt.date) -
 
 def _remember_wanted_day(act: Act, subject: Subject, anchor: dt.date, due_on: dt.date) -> None:
     """Keep the anchor of a series that a shorter month clamps: after February it goes back to the 31st (H11)."""
-    by_months = recurrences.parse(str(subject.recurrence)).unit in recurrences.MONTHS_OF
-    if subject.due_from is None and by_months and due_on.day < anchor.day:
-        subject.due_from = anchor
-        act.record("recurrence_anchored", subject_id=subject.id, due_from=iso(anchor))
+    by_months = recurrences.parse(str(subject.recurrence)).is_by_months
+    if subject.series_from is None and by_months and due_on.day < anchor.day:
+        subject.series_from = anchor
+        act.record("recurrence_anchored", subject_id=subject.id, series_from=iso(anchor))
 
 
 def _opened_before(act: Act, obligation: Obligation) -> Obligation | None:

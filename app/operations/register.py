@@ -15,10 +15,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from app.domain import recurrences
-from app.domain.acts import ArchiveReason, SnoozeReason, Status
+from app.domain.acts import ArchiveReason, Basis, SnoozeReason, Status
+from app.domain.calendars import DAY
 from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_reference
 from app.ledger.queue import changed
+from app.ledger.series import open_series
+from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.models import Member, Obligation, Site, Subject
 from app.operations import typed
@@ -28,7 +31,6 @@ from app.operations.typed import iso
 from app.trail.act import Act
 
 NOW, NEXT = "now", "next"  # Where a start begins: with what has crossed already, or with what crosses next.
-BASES = ("due", "done")  # What a recurrence runs from.
 
 
 def find_subject(act: Act, reference: str, site: str | None = None) -> Subject:
@@ -66,7 +68,7 @@ class Entry:
     owner_post_id: int | None = None
     holder_id: int | None = None
     part_of_id: int | None = None
-    due_from: dt.date | None = None
+    series_from: dt.date | None = None
     recurrence: str | None = None
     recurrence_basis: str | None = None
     legal_basis: str = ""
@@ -94,8 +96,8 @@ def add_subject(act: Act, entry: Entry) -> int:
     told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id")
     act.record("subject_created", subject_id=subject_id, **{name: stored[name] for name in told})
     if entry.due_on is not None:
-        subject = act.session.scalars(select(Subject).filter_by(org_id=act.org, id=subject_id)).one()
-        open_obligation(act, subject, entry.due_on)
+        open_obligation(act, get_subject(act, subject_id), entry.due_on)
+    _go_on(act, get_subject(act, subject_id))
     return subject_id
 
 
@@ -103,14 +105,12 @@ def _stored(entry: Entry) -> dict[str, Any]:
     """The columns of a new subject, cleaned and checked."""
     columns = {name: value for name, value in vars(entry).items() if name != "due_on"}
     reference = typed.reference(entry.reference, "The reference")
-    if entry.recurrence_basis is not None and entry.recurrence_basis not in BASES:
-        raise Refused(f"{quoted(entry.recurrence_basis)} is no basis of a recurrence: write one of {', '.join(BASES)}.")
     return columns | {
         "reference": reference,
         "reference_key": fold_reference(reference),
         "title": typed.text(entry.title or reference, "The title", typed.LONGEST_TITLE),
         "status": typed.code(Status, entry.status, "a status"),
-        "recurrence": entry.recurrence and recurrences.parse(entry.recurrence).text,
+        **_rhythm(entry.recurrence, entry.recurrence_basis),
         "legal_basis": clean_text(entry.legal_basis, "The legal basis", typed.LONGEST_NOTE),
         "notes": typed.note(entry.notes),
     }
@@ -138,12 +138,9 @@ def amend(
     notes: str,
 ) -> bool:
     """Make the entry say this. Only what differs is written, and stands in the trail with its old and new value."""
-    if recurrence_basis is not None and recurrence_basis not in BASES:
-        raise Refused(f"{quoted(recurrence_basis)} is no basis of a recurrence: write one of {', '.join(BASES)}.")
     said = {
         "kind_id": kind_id,
-        "recurrence": recurrence and recurrences.parse(recurrence).text,
-        "recurrence_basis": recurrence_basis,
+        **_rhythm(recurrence, recurrence_basis),
         "legal_basis": clean_text(legal_basis, "The legal basis", typed.LONGEST_NOTE),
         "notes": typed.note(notes),
     }
@@ -156,7 +153,28 @@ def amend(
         setattr(subject, name, value)
     changed(act, subject_id=subject.id)
     act.record("subject_changed", subject_id=subject.id, old=old, new=new)
+    if new.keys() & {"recurrence", "recurrence_basis"}:
+        subject.series_from = subject.series_through = subject.series_next = None  # It is counted anew from now on.
+        _go_on(act, subject)
     return True
+
+
+def _rhythm(recurrence: str | None, basis: str | None) -> dict[str, Any]:
+    """A recurrence and its basis, checked. Raises Refused."""
+    return {
+        "recurrence": recurrence and recurrences.parse(recurrence).text,
+        "recurrence_basis": basis and typed.code(Basis, basis, "a basis of a recurrence"),
+    }
+
+
+def _go_on(act: Act, subject: Subject) -> None:
+    """Open what a series by the calendar must have by now. What lay in a time without watch is not opened."""
+    if subject.recurrence_basis != Basis.calendar or subject.status != Status.watched:
+        return
+    days = read_site_days(act)
+    if subject.site_id in days.days and subject.series_through is not None:
+        subject.series_through = max(subject.series_through, days.days[subject.site_id].today - DAY)
+    open_series(act, days, [subject.id])
 
 
 def assign(act: Act, subject: Subject, *, member_id: int | None = None, post_id: int | None = None) -> bool:
@@ -242,7 +260,7 @@ def restore(act: Act, subject: Subject, note: str = "") -> bool:
     noted = typed.note(note)
     if _locked(act, subject).status == Status.draft:
         raise Refused(f"{subject.reference} is a draft: release it instead.")
-    return _become(act, subject, Status.watched, "subject_restored", note=noted)
+    return _watched_again(act, subject, "subject_restored", note=noted)
 
 
 def release(act: Act, subject: Subject, start: str = NOW) -> bool:
@@ -251,7 +269,7 @@ def release(act: Act, subject: Subject, start: str = NOW) -> bool:
         raise Refused(f"{quoted(start)} is not a start: write one of {NOW}, {NEXT}.")
     if _locked(act, subject).status not in (Status.draft, Status.watched):
         raise Refused(f"{subject.reference} is {subject.status} and no draft: restore it instead.")
-    if not _become(act, subject, Status.watched, "subject_released", start=start):
+    if not _watched_again(act, subject, "subject_released", start=start):
         return False
     if start == NEXT:
         own = select(Obligation.id).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
@@ -259,6 +277,13 @@ def release(act: Act, subject: Subject, start: str = NOW) -> bool:
         hold_back(act, obligation_ids=open_ids)
         hold_back_raised(act, open_ids)  # Of an entry that has come back by an import.
     return True
+
+
+def _watched_again(act: Act, subject: Subject, event: str, **detail: Any) -> bool:
+    is_new = _become(act, subject, Status.watched, event, **detail)
+    if is_new:
+        _go_on(act, subject)
+    return is_new
 
 
 def _become(act: Act, subject: Subject, status: Status, event: str, **detail: Any) -> bool:

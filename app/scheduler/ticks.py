@@ -16,6 +16,7 @@ from app.ledger import holds
 from app.ledger.align import Delivered, deliver
 from app.ledger.planning import stand_alone
 from app.ledger.scan import Scanned, record_failure, scan
+from app.ledger.series import open_series
 from app.ledger.sweep import sweep
 from app.scheduler.heartbeat import silent_after
 from app.scheduler.rounds import (
@@ -48,6 +49,8 @@ def scan_tick(
 
     def scan_one(act: Act) -> Scanned:
         refuse_a_jump(act, settings())
+        if dry_run:
+            open_series(act)
         scanned = scan(act, trigger=trigger, full=trigger == "command")
         failpoints.reached("scan_before_commit")
         if dry_run:
@@ -57,6 +60,8 @@ def scan_tick(
     total = Scanned()
     for org, slug in organisations(only):
         try:
+            if not dry_run:
+                in_transaction(org, actor, open_dates)
             total += in_transaction(org, actor, scan_one)
             failpoints.reached("scan_after_commit")
         except DryRun as dry:
@@ -65,6 +70,12 @@ def scan_tick(
             refuse_lost_database(fault)
             total += failed(org, slug, actor, trigger, fault)
     return total
+
+
+def open_dates(act: Act) -> None:
+    """Open what comes again by the calendar; committed before the scan judges it."""
+    refuse_a_jump(act, settings())
+    open_series(act)
 
 
 def deliver_tick(

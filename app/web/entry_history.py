@@ -13,7 +13,7 @@ from app.web.words import OF, before, day, every, moment, word
 
 SCHEDULER, OPERATOR = "system:scheduler", "system:operator"
 EMPTY = "nothing"
-DATES = ("old", "new", "due_from", "snoozed_until")  # What is a date, besides whatever ends in _on.
+DATES = ("old", "new", "series_from", "snoozed_until")  # What is a date, besides whatever ends in _on.
 
 LABELS: Mapping[str, str] = {
     "title": "Title", "kind": "Kind", "kind_id": "Kind", "owner_member_id": "Responsible", "holder_id": "Holder",
@@ -154,7 +154,7 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "obligation_closed": closed,
     "obligation_reopened": lambda d, n: f"Opened {deadline(d, n)} again",
     "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}",
-    "recurrence_anchored": lambda d, _: f"Later dates are counted from {on(d, 'due_from')}",
+    "recurrence_anchored": lambda d, _: f"Later dates are counted from {on(d, 'series_from')}",
     "obligation_filed": lambda d, n: f"Filed {deadline(d, n)} with the authority",
     "filing_ended": lambda d, n: f"Noted the answer of the authority to {deadline(d, n)}",
     "claimed": lambda d, _: f"Raised {alert(d)}",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain.acts import Basis
 from app.operations import kinds, register
 from app.queries.register_choices import Candidate, read_kinds
 from app.queries.sight import Sight
@@ -20,8 +21,11 @@ from app.web.entry_people import candidates_for, check_site, holders, owner_of, 
 from app.web.typed_form import Form
 from app.web.words import OF
 
-EVERY = "For example 1y for every year, 3m for every 3 months, 2w for every 2 weeks. Empty: it does not come again."
-BASES: Options = [(basis, OF["basis"][basis]) for basis in register.BASES]
+EVERY = (
+    "For example 1y for every year, 3m for every 3 months, 2w for every 2 weeks; or days of the year, month first, "
+    "such as 03-31,09-30. Empty: it does not come again."
+)
+BASES: Options = [(basis, OF["basis"][basis]) for basis in Basis]
 
 
 def kind_fields(visit: Visit) -> list[Field]:

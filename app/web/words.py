@@ -97,7 +97,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     "reopen_reason": {"not_done": "It was not done after all", "typing_error": "Typing error", "other": "Another reason"},
     "in_force": {"yes": "Yes", "no": "No", "unclear": "Unclear"},
     "filing_result": {"granted": "Granted", "refused": "Refused", "withdrawn": "Withdrawn"},
-    "basis": {"due": "from the due date", "done": "from the day it was done"},
+    "basis": {"due": "from the due date", "done": "from the day it was done", "calendar": "by the calendar, also while the last one is open"},
     "start": {"now": "alerts that are due already are sent", "next": "alerts from the next one on"},
     "import_outcome": {
         "new": "New", "changed": "Changed", "unchanged": "Unchanged", "confirm": "To confirm",
@@ -266,6 +266,9 @@ def every(recurrence: str | None) -> str:
     """Every year, every 3 months; what does not come again is said, too."""
     if not recurrence:
         return "does not come again"
+    if "-" in recurrence:
+        days = [f"{int(one[3:])} {MONTHS[int(one[:2]) - 1]}" for one in recurrence.split(",")]
+        return "every year on " + " and ".join(filter(None, [", ".join(days[:-1]), days[-1]]))
     unit = {"d": "day", "w": "week", "m": "month", "y": "year"}[recurrence[-1]]
     return f"every {unit}" if recurrence[:-1] == "1" else f"every {recurrence[:-1]} {unit}s"
 

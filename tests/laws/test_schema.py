@@ -20,7 +20,7 @@ from sqlalchemy.pool import NullPool
 
 from app import create_app
 from app.config import beside
-from app.domain.acts import Answer, Contents, FilingResult, ImportWish, InForce, OnlyIf, Outcome, Role, Status
+from app.domain.acts import Answer, Basis, Contents, FilingResult, ImportWish, InForce, OnlyIf, Outcome, Role, Status
 from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
 from app.domain.thresholds import PATTERN
 from app.extensions import db
@@ -41,7 +41,8 @@ CONTRACT = {
     "site_post": "org_id site_id post_id member_id from_on until_on?",
     "kind": "org_id id name wording what_to_do",
     "subject": "org_id id site_id kind_id reference reference_key title owner_member_id? owner_post_id? holder_id? "
-    "part_of_id? due_from? recurrence? recurrence_basis? status snoozed_until? legal_basis notes extra",
+    "part_of_id? due_from? recurrence? recurrence_basis? series_from? series_through? series_next? "
+    "status snoozed_until? legal_basis notes extra",
     "obligation": "org_id id subject_id due_on first_due_on opened_at met_on? closed_at? closed_by? outcome? reason? "
     "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result?",
     "alert_rule": "org_id id name channels only_if is_active version archived_at",
@@ -105,7 +106,7 @@ WORDS: dict[str, Iterable[str]] = {
     "obligation_outcome_check": Outcome,
     "rule_threshold_threshold_check": (PATTERN,),
     "scan_run_trigger_check": ("schedule", "command", "start"),
-    "subject_recurrence_basis_check": ("due", "done"),
+    "subject_recurrence_basis_check": Basis,
     "subject_status_check": Status,
 }
 

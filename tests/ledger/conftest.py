@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from app.ledger.align import Delivered, deliver
 from app.ledger.scan import Scanned, scan
+from app.ledger.series import open_series
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
 from app.trail.act import Act
@@ -35,6 +36,8 @@ class Watch:
             return deed(act)
 
     def scan(self, *, full: bool = True, trigger: str = "command") -> Scanned:
+        with self.acme.watching() as act:
+            open_series(act)
         with self.acme.watching() as act:
             return scan(act, trigger=trigger, full=full)
 

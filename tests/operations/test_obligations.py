@@ -131,8 +131,8 @@ def test_only_what_was_met_opens_the_next(act: Act, outcome: str) -> None:
         ({"recurrence": "1w", "recurrence_basis": "due"}, dt.date(2027, 2, 20), march(12)),
         ({"recurrence": "1w", "recurrence_basis": "done"}, dt.date(2027, 2, 20), dt.date(2027, 2, 27)),
         ({"recurrence": "1m", "recurrence_basis": "done"}, dt.date(2027, 1, 31), dt.date(2027, 2, 28)),
-        ({"recurrence": "1m", "due_from": dt.date(2027, 1, 31)}, None, march(31)),
-        ({"recurrence": "10y", "due_from": dt.date(2027, 3, 5)}, None, dt.date(2037, 3, 5)),
+        ({"recurrence": "1m", "series_from": dt.date(2027, 1, 31)}, None, march(31)),
+        ({"recurrence": "10y", "series_from": dt.date(2027, 3, 5)}, None, dt.date(2037, 3, 5)),
     ],
 )
 def test_the_next_date_follows_from_its_basis(

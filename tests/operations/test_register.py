@@ -71,7 +71,7 @@ def test_an_entry_is_added_with_its_first_deadline(act: Act, since: Since) -> No
         ({"title": "x" * 501}, "501 characters"),
         ({"title": "a\x07b"}, "cannot be kept"),
         ({"recurrence": "yearly"}, "not a recurrence"),
-        ({"recurrence": "1y", "recurrence_basis": "sometimes"}, "no basis of a recurrence"),
+        ({"recurrence": "1y", "recurrence_basis": "sometimes"}, "not a basis of a recurrence"),
         ({"status": "asleep"}, "not a status"),
         ({"due_on": dt.date(1989, 12, 31)}, "outside the years 1990 to 2079"),
         ({"due_on": dt.date(2080, 1, 1)}, "outside the years 1990 to 2079"),

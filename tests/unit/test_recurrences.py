@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Refused
-from app.domain.recurrences import LONGEST, PATTERN, Recurrence, next_due, occurrence, parse
+from app.domain.recurrences import LONGEST, PATTERN, FixedDays, Interval, next_due, occurrence, parse, to_open
 
 lawfully = settings(deadline=None, database=None, max_examples=400)
 days = st.dates(date(1990, 1, 1), date(2079, 12, 31))
@@ -24,17 +24,17 @@ def recurrences(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("7d", Recurrence(7, "d")),
-        ("2w", Recurrence(2, "w")),
-        ("3m", Recurrence(3, "m")),
-        ("1y", Recurrence(1, "y")),
-        ("3650d", Recurrence(3650, "d")),
-        ("520w", Recurrence(520, "w")),
-        ("120m", Recurrence(120, "m")),
-        ("10y", Recurrence(10, "y")),
+        ("7d", Interval(7, "d")),
+        ("2w", Interval(2, "w")),
+        ("3m", Interval(3, "m")),
+        ("1y", Interval(1, "y")),
+        ("3650d", Interval(3650, "d")),
+        ("520w", Interval(520, "w")),
+        ("120m", Interval(120, "m")),
+        ("10y", Interval(10, "y")),
     ],
 )
-def test_canonical_texts_are_read(text: str, expected: Recurrence) -> None:
+def test_canonical_texts_are_read(text: str, expected: Interval) -> None:
     assert parse(text) == expected
     assert parse(text).text == text
 
@@ -167,3 +167,93 @@ def test_the_next_due_date_is_the_first_after(anchor: date, recurrence: str, aft
     while occurrence(anchor, recurrence, n) <= limit:
         n += max(1, (limit - occurrence(anchor, recurrence, n)).days // (40 * 366))
     assert occurrence(anchor, recurrence, n) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [("03-31", ((3, 31),)), ("03-31,06-30,09-30,12-31", ((3, 31), (6, 30), (9, 30), (12, 31))), ("02-29", ((2, 29),))],
+)
+def test_fixed_days_of_the_year_are_read(text: str, days: tuple[tuple[int, int], ...]) -> None:
+    assert parse(text) == FixedDays(days)
+    assert parse(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("13-01", "no day of the year"),
+        ("00-10", "no day of the year"),
+        ("02-30", "no day of the year"),
+        ("04-31", "no day of the year"),
+        ("31-03", "no day of the year"),
+        ("09-30,03-31", "in their order"),
+        ("03-31,03-31", "in their order"),
+        (",".join(f"01-{day:02}" for day in range(1, 26)), "at most 24"),
+        ("03-31,", "not a recurrence"),
+        ("3-31", "not a recurrence"),
+        ("03-31, 09-30", "not a recurrence"),
+        ("٠٣-٣١", "not a recurrence"),
+    ],
+)
+def test_other_days_are_refused(text: str, said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "text", "after", "due_on"),
+    [
+        (date(2027, 1, 1), "03-31,09-30", date(2027, 3, 30), date(2027, 3, 31)),
+        (date(2027, 1, 1), "03-31,09-30", date(2027, 3, 31), date(2027, 9, 30)),
+        (date(2027, 1, 1), "03-31,09-30", date(2027, 9, 30), date(2028, 3, 31)),
+        (date(2029, 1, 1), "03-31", date(2027, 3, 1), date(2029, 3, 31)),  # Not before it began.
+        (date(2027, 1, 1), "02-29", date(2027, 1, 1), date(2027, 2, 28)),
+        (date(2027, 1, 1), "02-29", date(2027, 2, 28), date(2028, 2, 29)),
+        (date(2027, 1, 1), "02-28,02-29", date(2027, 1, 1), date(2027, 2, 28)),  # One day, where both are the same.
+        (date(2027, 1, 1), "02-28,02-29", date(2027, 2, 28), date(2028, 2, 28)),
+        (date(2027, 1, 1), "02-28,02-29", date(2028, 2, 28), date(2028, 2, 29)),
+    ],
+)
+def test_fixed_days_follow_each_other(anchor: date, text: str, after: date, due_on: date) -> None:
+    assert next_due(anchor, text, after) == due_on
+
+
+MONDAY = date(2027, 1, 4)
+WEEK = timedelta(weeks=1)
+
+
+@pytest.mark.parametrize(
+    ("opened", "today", "horizon", "opens"),
+    [
+        (MONDAY, MONDAY, MONDAY, [1]),  # The one of today is here, so the next one is shown ahead.
+        (MONDAY, MONDAY - WEEK, MONDAY - WEEK, []),  # The one ahead is there.
+        (MONDAY, MONDAY, MONDAY + 16 * timedelta(days=1), [1, 2]),  # Up to the horizon of 16 days.
+        (MONDAY + 2 * WEEK, MONDAY, MONDAY + 16 * timedelta(days=1), []),
+        (MONDAY, MONDAY + 4 * WEEK, MONDAY - WEEK, [1, 2, 3, 4, 5]),  # What was missed is there, and stays.
+        (MONDAY, MONDAY + 31 * timedelta(days=1), MONDAY, [1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_calendar_series_is_opened_ahead(opened: date, today: date, horizon: date, opens: list[int]) -> None:
+    assert to_open(MONDAY, "1w", opened, today, horizon) == [MONDAY + n * WEEK for n in opens]
+
+
+@lawfully
+@given(days, recurrences(), st.integers(0, 900), st.integers(-100, 400))
+def test_opening_day_by_day_or_at_once_is_the_same(anchor: date, text: str, later: int, ahead: int) -> None:
+    """However often the watch looks, no date is left out and none comes twice."""
+    if anchor.year > 2070:
+        anchor = anchor.replace(year=2070, day=min(anchor.day, 28))
+    day = timedelta(days=1)
+    horizon = (anchor + later * day) + ahead * day
+    at_once = to_open(anchor, text, anchor, anchor + later * day, horizon)
+    by_steps, opened = [], anchor
+    for step in range(0, later + 1, 7):
+        by_steps += (new := to_open(anchor, text, opened, anchor + step * day, anchor + (step + ahead) * day))
+        opened = new[-1] if new else opened
+    by_steps += to_open(anchor, text, opened, anchor + later * day, horizon)
+    assert by_steps == at_once
+    assert at_once == sorted(set(at_once))
+
+
+def test_h11_a_weekly_series_never_leaves_its_day_of_the_week_in_three_years() -> None:
+    assert to_open(MONDAY, "1w", MONDAY, date(2030, 1, 7), MONDAY) == [MONDAY + n * WEEK for n in range(1, 159)]

@@ -132,6 +132,8 @@ def furnish(act: Act, password_hash: str, today: dt.date) -> Cast:
         cast.posts[post] = people.add_post(act, post)
         for site, first_name in holders:
             people.assign_post(act, cast.posts[post], cast.people[first_name], cast.sites[site])
-    cast.kinds = {name: kinds.add_kind(act, name, wording, what_to_do) for name, wording, what_to_do in KINDS}
+    cast.kinds = {
+        name: kinds.add_kind(act, kinds.KindText(name, wording, what_to_do)) for name, wording, what_to_do in KINDS
+    }
     rules.apply(act, RULES)
     return cast

@@ -32,12 +32,13 @@ class Site(Base):
 
 
 class Kind(Base):
-    """Permit, training …: whether it expires or falls due, and what to do about it."""
+    """Permit, training …: whether it expires or falls due, what to do about it, and how often it comes again."""
 
     __tablename__ = "kind"
     __table_args__ = (
         org_key(),
         one_of("wording", ("expires", "falls_due")),
+        one_of("recurrence_basis", Basis),
         Index("kind_name_key", "org_id", text("lower(name)"), unique=True),  # Serves rules and imports.
     )
 
@@ -46,6 +47,9 @@ class Kind(Base):
     name: Mapped[str]
     wording: Mapped[str] = mapped_column(server_default="expires")
     what_to_do: Mapped[str] = mapped_column(server_default="")
+    what_to_do_in: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))  # By language: es.
+    recurrence: Mapped[str | None]  # Of new entries that say nothing themselves, with the basis below.
+    recurrence_basis: Mapped[str | None]
 
 
 class Subject(Base):

@@ -37,15 +37,18 @@ values (:org, :now, :actor, :contents, :file_name, :file_sha256, cast(:mapping a
         cast(:rows as jsonb))
 returning id"""
 
-# Set-based by way of one JSON text: a statement with a parameter for each cell costs ten times as long to prepare.
+# Set-based by way of one JSON text: a statement with a parameter for each cell costs ten times as long to prepare. A
+# record without a recurrence has that of its kind.
 ADD_SUBJECTS = """
 insert into subject (org_id, site_id, kind_id, reference, reference_key, title, status, owner_member_id, holder_id,
-                     recurrence, legal_basis, notes, extra)
+                     recurrence, recurrence_basis, legal_basis, notes, extra)
 select :org, g.site_id, g.kind_id, g.reference, g.reference_key, g.title, g.status, g.owner_member_id, g.holder_id,
-       g.recurrence, coalesce(g.legal_basis, ''), coalesce(g.notes, ''), g.extra
+       coalesce(g.recurrence, k.recurrence), case when g.recurrence is null then k.recurrence_basis end,
+       coalesce(g.legal_basis, ''), coalesce(g.notes, ''), g.extra
 from jsonb_to_recordset(cast(:rows as jsonb)) as g (
   line int, site_id bigint, kind_id bigint, reference text, reference_key text, title text, status text,
   owner_member_id bigint, holder_id bigint, recurrence text, legal_basis text, notes text, extra jsonb)
+join kind k on k.org_id = :org and k.id = g.kind_id
 order by g.line
 on conflict (org_id, site_id, reference_key) do nothing
 returning id, site_id, reference_key"""

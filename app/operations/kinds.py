@@ -5,8 +5,9 @@ A name that differs only in case or spacing is the same kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -70,23 +71,45 @@ def made_or_found(act: Act, name: str) -> tuple[int, bool]:
     return act.session.scalars(there).one(), False
 
 
-def add_kind(act: Act, name: str, wording: str, what_to_do: str) -> int:
+@dataclass(frozen=True)
+class KindText:
+    """What a person says of a kind. `what_to_do_in` is the same in other languages, by their codes.
+
+    The recurrence and its basis are those of new entries that say nothing themselves; other entries stay as they are.
+    """
+
+    name: str
+    wording: str = NEW_KIND_WORDING
+    what_to_do: str = ""
+    what_to_do_in: Mapping[str, str] = field(default_factory=dict)
+    recurrence: str = ""
+    recurrence_basis: str = ""
+
+    def cleaned(self) -> dict[str, Any]:
+        """The columns of the kind. Raises Refused for what cannot be."""
+        told = {code: clean_text(said, "What to do", typed.LONGEST_NOTE) for code, said in self.what_to_do_in.items()}
+        return {
+            "name": typed.one_line(self.name, "The name of the kind"),
+            "wording": check_wording(self.wording),
+            "what_to_do": clean_text(self.what_to_do, "What to do", typed.LONGEST_NOTE),
+            "what_to_do_in": {code: said for code, said in told.items() if said},
+            **typed.rhythm(self.recurrence, self.recurrence_basis),
+        }
+
+
+def add_kind(act: Act, said: KindText) -> int:
     """A new kind, as a person words it. Raises Refused if its name is taken."""
-    line = typed.one_line(name, "The name of the kind")
+    line = typed.one_line(said.name, "The name of the kind")
     kind_id, is_new = made_or_found(act, line)
     if not is_new:
         raise Refused(f"The kind {quoted(line)} is there already: choose another name.")
-    change_kind(act, kind_id, line, wording, what_to_do)
+    change_kind(act, kind_id, said)
     return kind_id
 
 
-def change_kind(act: Act, kind_id: int, name: str, wording: str, what_to_do: str) -> bool:
+def change_kind(act: Act, kind_id: int, said: KindText) -> bool:
     """Make the kind say this. Rules and entries stay with it, whatever it is called."""
-    new = {
-        "name": typed.one_line(name, "The name of the kind"),
-        "wording": check_wording(wording),
-        "what_to_do": clean_text(what_to_do, "What to do", typed.LONGEST_NOTE),
-    }
+    new = said.cleaned()
     query = select(Kind).where(Kind.org_id == act.org, Kind.id == kind_id).with_for_update()
     kind = act.session.scalars(query.execution_options(populate_existing=True)).one()
     old = {part: getattr(kind, part) for part in new if getattr(kind, part) != new[part]}
@@ -95,7 +118,8 @@ def change_kind(act: Act, kind_id: int, name: str, wording: str, what_to_do: str
     if key_of(kind.name) == OF_ENTRIES_WITHOUT_ONE and key_of(new["name"]) != OF_ENTRIES_WITHOUT_ONE:
         raise Refused(f"The kind {quoted(kind.name)} keeps its name: entries that name no kind belong to it.")
     names.give(act, kind, new["name"], "kind")
-    kind.wording, kind.what_to_do = new["wording"], new["what_to_do"]
+    for part in old.keys() - {"name"}:
+        setattr(kind, part, new[part])
     act.record("kind_changed", kind_id=kind_id, old=old, new={part: new[part] for part in old})
     return True
 

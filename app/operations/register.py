@@ -7,14 +7,13 @@ changed here decides who is told or what is wanted.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
-from app.domain import recurrences
 from app.domain.acts import ArchiveReason, Basis, SnoozeReason, Status
 from app.domain.calendars import DAY
 from app.domain.errors import Refused, quoted
@@ -23,7 +22,7 @@ from app.ledger.queue import changed
 from app.ledger.series import open_series
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
-from app.models import Member, Obligation, Site, Subject
+from app.models import Kind, Member, Obligation, Site, Subject
 from app.operations import typed
 from app.operations.obligations import open_obligation
 from app.operations.people import check_may_see, find_site, may_see, site_today
@@ -71,6 +70,7 @@ class Entry:
     series_from: dt.date | None = None
     recurrence: str | None = None
     recurrence_basis: str | None = None
+    comes_as_kind: bool = True  # Without a recurrence of its own it has that of its kind, if the kind has one.
     legal_basis: str = ""
     notes: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def add_subject(act: Act, entry: Entry) -> int:
     for member_id in (entry.owner_member_id, entry.holder_id):
         if member_id is not None:
             check_may_see(act, _member(act, member_id), site)
-    stored = _stored(entry)
+    stored = _stored(_with_rhythm(act, entry))
     adding = insert(Subject).values(org_id=act.org, **stored).on_conflict_do_nothing().returning(Subject.id)
     subject_id = act.session.scalar(adding)
     if subject_id is None:
@@ -101,16 +101,24 @@ def add_subject(act: Act, entry: Entry) -> int:
     return subject_id
 
 
+def _with_rhythm(act: Act, entry: Entry) -> Entry:
+    if entry.recurrence or not entry.comes_as_kind:
+        return entry
+    kind = act.session.scalars(select(Kind).where(Kind.org_id == act.org, Kind.id == entry.kind_id)).one()
+    basis = entry.recurrence_basis or kind.recurrence_basis
+    return replace(entry, recurrence=kind.recurrence, recurrence_basis=basis)
+
+
 def _stored(entry: Entry) -> dict[str, Any]:
     """The columns of a new subject, cleaned and checked."""
-    columns = {name: value for name, value in vars(entry).items() if name != "due_on"}
+    columns = {name: value for name, value in vars(entry).items() if name not in ("due_on", "comes_as_kind")}
     reference = typed.reference(entry.reference, "The reference")
     return columns | {
         "reference": reference,
         "reference_key": fold_reference(reference),
         "title": typed.text(entry.title or reference, "The title", typed.LONGEST_TITLE),
         "status": typed.code(Status, entry.status, "a status"),
-        **_rhythm(entry.recurrence, entry.recurrence_basis),
+        **typed.rhythm(entry.recurrence, entry.recurrence_basis),
         "legal_basis": clean_text(entry.legal_basis, "The legal basis", typed.LONGEST_NOTE),
         "notes": typed.note(entry.notes),
     }
@@ -140,7 +148,7 @@ def amend(
     """Make the entry say this. Only what differs is written, and stands in the trail with its old and new value."""
     said = {
         "kind_id": kind_id,
-        **_rhythm(recurrence, recurrence_basis),
+        **typed.rhythm(recurrence, recurrence_basis),
         "legal_basis": clean_text(legal_basis, "The legal basis", typed.LONGEST_NOTE),
         "notes": typed.note(notes),
     }
@@ -157,14 +165,6 @@ def amend(
         subject.series_from = subject.series_through = subject.series_next = None  # It is counted anew from now on.
         _go_on(act, subject)
     return True
-
-
-def _rhythm(recurrence: str | None, basis: str | None) -> dict[str, Any]:
-    """A recurrence and its basis, checked. Raises Refused."""
-    return {
-        "recurrence": recurrence and recurrences.parse(recurrence).text,
-        "recurrence_basis": basis and typed.code(Basis, basis, "a basis of a recurrence"),
-    }
 
 
 def _go_on(act: Act, subject: Subject) -> None:

@@ -9,6 +9,8 @@ import datetime as dt
 from enum import StrEnum
 from typing import TypeVar
 
+from app.domain import recurrences
+from app.domain.acts import Basis
 from app.domain.errors import Refused, quoted
 from app.domain.folding import check_visible, clean_text, fold_name
 
@@ -71,6 +73,14 @@ def past_day(day: dt.date | None, today: dt.date, field: str) -> dt.date:
     if day > today:
         raise Refused(f"{field} {day} is still to come: today is {today} at the site.")
     return register_day(day, field)
+
+
+def rhythm(recurrence: str | None, basis: str | None) -> dict[str, str | None]:
+    """A recurrence and what it is counted from, as columns; empty ones are None."""
+    return {
+        "recurrence": recurrences.parse(recurrence).text if recurrence else None,
+        "recurrence_basis": code(Basis, basis, "a basis of a recurrence") if basis else None,
+    }
 
 
 def iso(day: dt.date | None) -> str | None:

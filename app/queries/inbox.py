@@ -22,6 +22,7 @@ from app.domain.thresholds import sharpest_first
 from app.models import Delivery, Site
 from app.models.wanted import REACH, WANTED
 from app.queries.queues import PLAN_SIMPLY
+from app.queries.what_to_do import WHAT_TO_DO
 
 MOST = 200  # Deadlines of one inbox; nobody reads more, and the register has them all.
 
@@ -44,9 +45,9 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD}
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
-       p.name as site, p.timezone, d.today, k.name as kind, k.wording, k.what_to_do, r.name as rule,
+       p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
        x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
-       x.channel = 'in_app' and x.seen_at is null as unread
+       x.channel = 'in_app' and x.seen_at is null as unread, {WHAT_TO_DO}
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
 join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
@@ -56,6 +57,7 @@ join site p on p.org_id = :org and p.id = s.site_id
 join site_day d on d.site_id = p.id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
+join member m on m.org_id = :org and m.id = x.recipient_id
 where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (cast(:claim as bigint) is null or (l.subject_id, l.due_on) in (
          select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,13 @@ class KindLine:
     name: str
     wording: str
     what_to_do: str
+    what_to_do_in: Mapping[str, str]
+    recurrence: str | None
+    recurrence_basis: str | None
+
+    @property
+    def what_to_do_es(self) -> str:
+        return self.what_to_do_in.get("es", "")
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,8 @@ def kind(session: Session, org: int, kind_id: int) -> KindLine | None:
 
 
 def _kind_query(org: int) -> Any:
-    return select(Kind.id, Kind.name, Kind.wording, Kind.what_to_do).where(Kind.org_id == org)
+    columns = (Kind.what_to_do, Kind.what_to_do_in, Kind.recurrence, Kind.recurrence_basis)
+    return select(Kind.id, Kind.name, Kind.wording, *columns).where(Kind.org_id == org)
 
 
 def people(session: Session, org: int, now: dt.datetime, after: int | None = None) -> NamePage[PersonLine]:

@@ -21,6 +21,7 @@ from app.web.entry_people import candidates_for, check_site, holders, owner_of, 
 from app.web.typed_form import Form
 from app.web.words import OF
 
+NEVER = "never"  # Typed for a recurrence: not that of the kind either.
 EVERY = (
     "For example 1y for every year, 3m for every 3 months, 2w for every 2 weeks; or days of the year, month first, "
     "such as 03-31,09-30. Empty: it does not come again."
@@ -73,8 +74,9 @@ def text(form: Form, name: str) -> str:
 
 
 def rhythm_of(form: Form) -> dict[str, Any]:
+    recurrence = text(form, "recurrence").strip()
     return {
-        "recurrence": text(form, "recurrence").strip() or None,
+        "recurrence": recurrence if recurrence.lower() not in ("", NEVER) else None,
         "recurrence_basis": text(form, "recurrence_basis") or None,
         "legal_basis": text(form, "legal_basis"),
         "notes": text(form, "notes"),
@@ -149,7 +151,8 @@ class NewEntry:
             Field("site", "Site", "choice", self.sites, None if len(self.sites) == 1 else "Choose a site", None, True),
             *people_fields(responsibles(self.visit, self.people), holders(self.people)),
             Field("due_on", "Due date", "day", hint="A date in the calendar of the site. Empty: no date yet."),
-            *RHYTHM,
+            Field("recurrence", "Comes again every", hint=f"{EVERY} {NEVER.capitalize()}: not even if its kind does."),
+            *RHYTHM[1:],
         ]
 
     def check(self, form: Form) -> Callable[[], int]:
@@ -180,6 +183,7 @@ class NewEntry:
                 owner_member_id=owner.get("member_id"),
                 owner_post_id=owner.get("post_id"),
                 holder_id=int(text(form, "holder")) if text(form, "holder") else None,
+                comes_as_kind=text(form, "recurrence").strip().lower() != NEVER,
                 **rhythm_of(form),
             ),
         )

@@ -8,14 +8,16 @@ from flask.typing import ResponseReturnValue
 from app.domain.folding import clean_text
 from app.operations import kinds as operations
 from app.operations import typed
+from app.operations.kinds import KindText
 from app.queries import settings as queries
 from app.queries.settings import KindLine
 from app.web.access import MANAGERS, Visit, for_roles
+from app.web.entry_texts import BASES, EVERY
 from app.web.listing import asked_number
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, was_done
 
-FIELDS = ("name", "wording", "what_to_do")
+FIELDS = ("name", "wording", "what_to_do", "what_to_do_es", "recurrence", "recurrence_basis")
 FORM = "settings/fragments/_kind_form.html"
 
 
@@ -36,7 +38,7 @@ def new_kind(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def add_kind(visit: Visit) -> ResponseReturnValue:
     form = typed_kind()
-    if was_done(visit.act, form, lambda: operations.add_kind(visit.act, **form.values), beside("name")):
+    if was_done(visit.act, form, lambda: operations.add_kind(visit.act, said_of(form)), beside("name")):
         return back_to(visit, "kinds")
     return kind_page(visit, form, None)
 
@@ -45,14 +47,14 @@ def add_kind(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def kind(visit: Visit, kind_id: int) -> ResponseReturnValue:
     found = found_kind(visit, kind_id)
-    return kind_page(visit, Form({name: getattr(found, name) for name in FIELDS}), found)
+    return kind_page(visit, Form({name: getattr(found, name) or "" for name in FIELDS}), found)
 
 
 @pages.post("/o/<slug>/settings/kinds/<int:kind_id>")
 @for_roles(*ADMINS)
 def change_kind(visit: Visit, kind_id: int) -> ResponseReturnValue:
     found, form = found_kind(visit, kind_id), typed_kind()
-    if was_done(visit.act, form, lambda: operations.change_kind(visit.act, kind_id, **form.values), beside("name")):
+    if was_done(visit.act, form, lambda: operations.change_kind(visit.act, kind_id, said_of(form)), beside("name")):
         return back_to(visit, "kinds")
     return kind_page(visit, form, found)
 
@@ -62,7 +64,8 @@ def found_kind(visit: Visit, kind_id: int) -> KindLine:
 
 
 def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseReturnValue:
-    return form_page(visit, FORM, f"Kind {found.name}" if found else "Add a kind", form, kind=found)
+    title = f"Kind {found.name}" if found else "Add a kind"
+    return form_page(visit, FORM, title, form, kind=found, bases=BASES, every=EVERY)
 
 
 def typed_kind() -> Form:
@@ -70,5 +73,16 @@ def typed_kind() -> Form:
     form.check("name", typed.one_line, form.values["name"], "The name of the kind")
     if form.check("wording", operations.check_wording, form.values["wording"]) is None:
         form.faults["wording"] = "Choose one of the two."
-    form.check("what_to_do", clean_text, form.values["what_to_do"], "What to do", typed.LONGEST_NOTE)
+    for name in ("what_to_do", "what_to_do_es"):
+        form.check(name, clean_text, form.values[name], "What to do", typed.LONGEST_NOTE)
+    form.check("recurrence", typed.rhythm, form.values["recurrence"].strip(), "")
+    form.check("recurrence_basis", typed.rhythm, "", form.values["recurrence_basis"])
     return form
+
+
+def said_of(form: Form) -> KindText:
+    said = {name: form.values[name].strip() for name in FIELDS}
+    return KindText(
+        said["name"], said["wording"], said["what_to_do"], {"es": said["what_to_do_es"]},
+        said["recurrence"], said["recurrence_basis"],
+    )  # fmt: skip

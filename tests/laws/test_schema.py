@@ -39,7 +39,7 @@ CONTRACT = {
     "site": "org_id id name timezone country region alert_from archived_at",
     "post": "org_id id name",
     "site_post": "org_id site_id post_id member_id from_on until_on?",
-    "kind": "org_id id name wording what_to_do",
+    "kind": "org_id id name wording what_to_do what_to_do_in recurrence? recurrence_basis?",
     "subject": "org_id id site_id kind_id reference reference_key title owner_member_id? owner_post_id? holder_id? "
     "part_of_id? due_from? recurrence? recurrence_basis? series_from? series_through? series_next? "
     "status snoozed_until? legal_basis notes extra",
@@ -97,6 +97,7 @@ WORDS: dict[str, Iterable[str]] = {
     "import_run_contents_check": Contents,
     "import_upload_contents_check": Contents,
     "import_work_wish_check": ImportWish,
+    "kind_recurrence_basis_check": Basis,
     "kind_wording_check": ("expires", "falls_due"),
     "member_role_check": Role,
     "notification_ledger_reason_check": Reason,

@@ -11,7 +11,8 @@ from flask import Flask
 
 from app.channels.smtp import SmtpChannel
 from app.config import VERB_WITHIN, mail_server
-from app.operations import doubts, people
+from app.operations import doubts, kinds, people
+from app.operations.kinds import KindText
 from app.queries.watch import watch_organisation
 from app.scheduler.mail_tick import mail_tick
 from tests import factories
@@ -148,3 +149,17 @@ def counted(post: Post) -> tuple[int, int]:
     with post.watch.acme.acting() as act:
         watch = watch_organisation(act.session, act.org, "acme", act.now, dt.timedelta(minutes=10))
     return watch.doubts, watch.deliveries["in_doubt"]
+
+
+def test_what_to_do_is_told_in_the_language_of_its_reader(post: Post) -> None:
+    said = KindText("other", what_to_do="Take the sample.", what_to_do_in={"es": "Tome la muestra."})
+    post.do(lambda act: kinds.change_kind(act, factories.kind(act), said))
+    post.do(lambda act: factories.rule(act, "Officers", ("30d",), ("role:officer",), ("email",)))
+    post.do(lambda act: act.run("update member set locale = 'es-ES' where org_id = :org and email like 'berta@%'"))
+    post.do(permit)
+    post.scan()
+    post.send()
+    told = {one["rcpts"][0]: text_of(one) for one in post.messages()}
+    assert "Take the sample." in told["ana@acme.example"]
+    assert "Tome la muestra." in told["berta@acme.example"]
+    assert "Take the sample." not in told["berta@acme.example"]

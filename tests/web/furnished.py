@@ -27,7 +27,7 @@ from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
 from app.operations import obligations, people, register, rules, uploads
-from app.operations.kinds import change_kind
+from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
 from app.operations.places import change_organisation
 from app.trail.act import Act
@@ -95,7 +95,7 @@ def add_places(act: Act, place: Furnished, worded: Callable[[str], str]) -> None
     yard = place.ids["yard_id"] = people.add_site(act, worded("Yard"), "Atlantic/Canary", "ES", "CN")
     people.archive_site(act, people.add_site(act, worded("Old yard"), "Europe/Lisbon"))
     place.ids["kind_id"] = factories.kind(act, worded("permit"))
-    change_kind(act, place.ids["kind_id"], worded("permit"), "expires", worded("Take the sample."))
+    change_kind(act, place.ids["kind_id"], KindText(worded("permit"), "expires", worded("Take the sample.")))
     place.ids["post_id"] = people.add_post(act, worded("plant manager"))
     for site_id in (place.ids["site_id"], yard):
         people.assign_post(act, place.ids["post_id"], place.ids["member_id"], site_id, TODAY, days(90))

@@ -227,7 +227,9 @@ def test_a_kind_is_added_and_changed(admin: Browser, staffed: Acme) -> None:
     assert admin.post(f"{HOME}/kinds/{kind_id}", **changed).location
     assert {part: one(staffed, Kind, kind_id)[part] for part in changed} == changed
     with staffed.acting() as act:
-        events = act.session.scalars(select(AuditEvent.detail).where(AuditEvent.type == "kind_changed"))
+        events = act.session.scalars(
+            select(AuditEvent.detail).where(AuditEvent.type == "kind_changed").order_by(AuditEvent.id)
+        )
         assert events.all()[-1]["old"] == KIND | {"what_to_do": "Ask the\ncouncil."}
 
 

@@ -55,7 +55,7 @@ class Look:
         """The same for every file with the same columns in the same order, however the header is written."""
         if self.header_row == 0:
             return f"{len(self.columns)} columns without a header"
-        return "\n".join(headers.plain_header(name) for name in self.header)
+        return "\n".join(headers.plain_header(name) for name in self.header).rstrip("\n")
 
     def understood(self) -> dict[int, str]:
         """The fields of the columns whose headers are understood, by position from 0; none where two could be it."""

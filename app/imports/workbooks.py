@@ -19,7 +19,7 @@ from threading import Timer
 from typing import IO, Any
 
 from app.domain.errors import Refused, quoted
-from app.imports.limits import Meter
+from app.imports.limits import Cells, Meter
 from app.imports.records import SPREADSHEET_ZERO, Finder, Record, Table
 
 PROGRAM = Path(__file__).with_name("sheet_program.py")
@@ -75,9 +75,14 @@ def read_workbook(source: bytes, sheet: str | None, finder: Finder) -> Table:
     row = finder.row_of(first)
     # What is merged with a cell of the header belongs to the header, even if it reaches down.
     records = spread(found.records[row:], [span for span in found.spans if span[0] > row])
-    header = first[row - 1].cells if row else None
+    header = widened(first[row - 1].cells, records) if row else None
     zero = EPOCH_1904 if book.is_1904 else SPREADSHEET_ZERO
     return Table(book.format, header, records, sheet=book.names[place], day_zero=zero)
+
+
+def widened(header: Cells, records: list[Record]) -> Cells:
+    """The header with a nameless column for each that has a cell below: in a sheet, nothing beside it is shifted."""
+    return (*header, *[""] * (max((len(record.cells) for record in records), default=0) - len(header)))
 
 
 def spread(records: list[Record], spans: list[list[int]]) -> list[Record]:

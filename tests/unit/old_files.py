@@ -28,6 +28,12 @@ class Day(NamedTuple):
     number: float
 
 
+class Shown(NamedTuple):
+    """A number that is shown by the workbook's one number format."""
+
+    number: float
+
+
 class Fault(NamedTuple):
     """A cell that holds an error by its code; 42 is #N/A."""
 
@@ -47,10 +53,14 @@ def ods(rows: str) -> bytes:
     return file.getvalue()
 
 
-def xls(rows: Sequence[Sequence[str | float | Day | Fault]]) -> bytes:
-    """An XLS workbook of one sheet."""
-    start = record(0x0809, struct.pack("<HHHHII", 0x0600, 5, 0, 0, 0, 0))
-    formats = b"".join(record(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 14))
+Cell = str | float | Day | Shown | Fault
+
+
+def xls(rows: Sequence[Sequence[Cell]], format: str = "00000", is_1904: bool = False) -> bytes:
+    """An XLS workbook of one sheet, with one number format of its own."""
+    start = record(0x0809, struct.pack("<HHHHII", 0x0600, 5, 0, 0, 0, 0)) + record(0x22, struct.pack("<H", is_1904))
+    formats = record(0x041E, struct.pack("<HHB", 164, len(format), 0) + format.encode("latin-1"))
+    formats += b"".join(record(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 14, 164))
     end = record(0x0A, b"")
     name = b"Register"
     length = len(start) + len(formats) + len(record(0x85, bytes(8 + len(name)))) + len(end)
@@ -66,13 +76,14 @@ def record(kind: int, body: bytes) -> bytes:
     return struct.pack("<HH", kind, len(body)) + body
 
 
-def biff(row: int, column: int, cell: str | float | Day | Fault) -> bytes:
+def biff(row: int, column: int, cell: Cell) -> bytes:
     if isinstance(cell, str):
         return record(0x0204, struct.pack("<HHHHB", row, column, 0, len(cell), 1) + cell.encode("utf-16-le"))
     if isinstance(cell, Fault):
         return record(0x0205, struct.pack("<HHHBB", row, column, 0, cell.code, 1))
-    is_day = isinstance(cell, Day)
-    return record(0x0203, struct.pack("<HHHd", row, column, is_day, cell.number if isinstance(cell, Day) else cell))
+    style = 1 if isinstance(cell, Day) else 2 if isinstance(cell, Shown) else 0
+    number = cell.number if isinstance(cell, Day | Shown) else cell
+    return record(0x0203, struct.pack("<HHHd", row, column, style, number))
 
 
 def compound(stream: bytes) -> bytes:

@@ -81,7 +81,7 @@ def test_cells_are_text_as_a_person_would_type_it() -> None:
         dt.datetime(2027, 3, 31, 23, 59),  # noqa: DTZ001  A spreadsheet knows no zone.
     ]
     found = table(sheet([HEADER, cells]))
-    assert (found.format, found.sheet, found.header) == ("XLSX", "Sheet1", ("reference", "due_on"))
+    assert (found.format, found.sheet, found.header) == ("XLSX", "Sheet1", (*HEADER, *[""] * 7))
     assert found.records == [
         Record(
             2,
@@ -250,6 +250,7 @@ def test_an_ods_workbook() -> None:
         + row("<table:table-cell/>", times=2)
         + row(cell("007"), cell("31/03/27", day))
         + row(cell("42", number), cell("#DIV/0!", fault))
+        + row(cell("00042", number), cell("31/03/27", day), times=2)
         + row('<table:table-cell table:number-columns-repeated="1024"/>', times=1_048_570)
     )
     found = read(source, None, None, known)
@@ -257,6 +258,7 @@ def test_an_ods_workbook() -> None:
     assert [record for record in found.records if not record.is_blank] == [
         Record(4, ("007", "2027-03-31"), dated=(1,)),
         Record(5, ("42", "#DIV/0!"), faults=((1, "#DIV/0!"),)),
+        *(Record(line, ("00042", "2027-03-31"), dated=(1,)) for line in (6, 7)),
     ]
 
 
@@ -267,8 +269,53 @@ def test_an_xls_workbook() -> None:
     assert found.records == [
         Record(2, ("00042-7 ñ", "2027-03-31"), dated=(1,)),
         Record(3, ("B", "46477")),
-        Record(4, ("C",)),  # The reader gives an error of this format as an empty cell.
+        Record(4, ("C", "#N/A"), faults=((1, "#N/A"),)),
     ]
+
+
+def test_an_xls_workbook_of_the_other_date_system() -> None:
+    cells = [["A", old_files.Day(45015)], ["B", 45015.0]]
+    found = read(old_files.xls([HEADER, *cells], is_1904=True), None, None, known)
+    assert found.day_zero == dt.date(1904, 1, 1)
+    assert found.records == [Record(2, ("A", "2027-03-31"), dated=(1,)), Record(3, ("B", "45015"))]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("00000", "00042"), ('"PL-"0000', "PL-0042"), ("0000-000", "0000-042"), ("00\\/0", "04/2"), ("0", "42"),
+     ("#,##0", "42"), ("0.00", "42"), ("General", "42"), ('00 "m"', "42 m")],
+)  # fmt: skip
+def test_a_number_is_read_as_its_format_shows_it(format: str, text: str) -> None:
+    """In XLSX and in XLS alike; whatever else a format does, the number stays a number."""
+
+    def fill(book: Workbook) -> None:
+        page = book.add_worksheet()
+        page.write_row("A1", HEADER)
+        page.write("A2", 42, book.add_format({"num_format": format}))
+
+    old = read(old_files.xls([HEADER, [old_files.Shown(42)]], format), None, None, known)
+    assert [record.cells for record in old.records] == [(text,)]
+    assert rows(fill) == [(2, (text,))]
+
+
+def test_digits_that_a_spreadsheet_does_not_keep_are_a_fault() -> None:
+    lost = ((0, "a number of more than 15 digits, of which a spreadsheet keeps 15"),)
+    found = table(sheet([HEADER, [1234567890123456, 1], [999999999999999, 1]]))
+    assert [record.faults for record in found.records] == [lost, ()]
+    assert found.records[1].cells == ("999999999999999", "1")
+
+
+def test_a_note_beside_the_table_shifts_nothing() -> None:
+    found = table(sheet([HEADER, ["A", "2027-03-31"], ["B", "2027-03-31", None, "ask Ana"]]))
+    assert found.header == (*HEADER, "", "")
+    assert found.records[1].cells == ("B", "2027-03-31", "", "ask Ana")
+
+
+def test_a_workbook_behind_a_password_is_refused_in_these_words() -> None:
+    """Whatever its format, it is a compound file then."""
+    source = old_files.compound("EncryptedPackage".encode("utf-16-le") + bytes(5000))
+    with pytest.raises(Refused, match="protected by a password: save it without one"):
+        read(source, None, None, known)
 
 
 def archive(**members: bytes) -> bytes:

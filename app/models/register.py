@@ -115,12 +115,21 @@ class Obligation(Base):
     __table_args__ = (
         of_org("subject_id", "subject"),
         of_org("closed_by", "member"),
+        of_org("follows_id", "obligation"),
         one_of("outcome", Outcome),
         one_of("in_force_meanwhile", InForce),
         one_of("filing_result", FilingResult),
         CheckConstraint("due_on between '1990-01-01' and '2079-12-31'", name="due_on"),
         CheckConstraint("(closed_at is null) = (outcome is null)", name="closed_with_outcome"),
         UniqueConstraint("org_id", "subject_id", "due_on"),
+        Index(
+            "obligation_follows_once",
+            "org_id",
+            "subject_id",
+            "follows_id",
+            unique=True,
+            postgresql_where=text("follows_id is not null"),
+        ),
         # Serves the scan and the window of a new day: what is open and due by a horizon?
         Index(
             "obligation_open_idx",
@@ -149,3 +158,4 @@ class Obligation(Base):
     ask_again_on: Mapped[dt.date | None]
     filing_ended_on: Mapped[dt.date | None]
     filing_result: Mapped[str | None]
+    follows_id: Mapped[int | None]  # The obligation of its whole, whose due date this one's follows.

@@ -17,6 +17,7 @@ from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReaso
 from app.domain.calendars import DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
+from app.ledger.followers import follow
 from app.ledger.queue import changed
 from app.models import AuditEvent, Obligation, Subject
 from app.operations import typed
@@ -74,6 +75,7 @@ def _opened(act: Act, subject_id: int, due_on: dt.date, after: int | None = None
         changed(act, subject_id=subject_id)
         detail: dict[str, Any] = {"obligation_id": obligation_id, "due_on": iso(due_on), "after_obligation_id": after}
         act.record("obligation_opened", subject_id=subject_id, **detail)
+        follow(act, [subject_id])
     return act.session.scalars(select(Obligation).filter_by(**key)).one()
 
 
@@ -207,6 +209,7 @@ def _put_on(act: Act, obligation: Obligation, to: dt.date, reason: MoveReason, n
     changed(act, subject_id=subject_id)
     detail: dict[str, Any] = {"old": iso(old), "new": iso(to), "reason": reason, "note": note}
     act.record("date_moved", subject_id=subject_id, obligation_id=obligation.id, **detail)
+    follow(act, [subject_id])
 
 
 def reopen(act: Act, obligation_id: int, reason: str | None, note: str = "") -> bool:

@@ -18,6 +18,7 @@ from app.domain.acts import ArchiveReason, Basis, SnoozeReason, Status
 from app.domain.calendars import DAY
 from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_reference
+from app.ledger.followers import follow
 from app.ledger.queue import changed
 from app.ledger.series import open_series
 from app.ledger.site_days import read_site_days
@@ -25,6 +26,7 @@ from app.ledger.start import hold_back, hold_back_raised
 from app.models import Kind, Member, Obligation, Site, Subject
 from app.operations import typed
 from app.operations.obligations import open_obligation
+from app.operations.parts import check_place
 from app.operations.people import check_may_see, find_site, may_see, site_today
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -67,6 +69,7 @@ class Entry:
     owner_post_id: int | None = None
     holder_id: int | None = None
     part_of_id: int | None = None
+    due_from: str | None = None  # How far its due dates are from those of its whole, as a threshold says it.
     series_from: dt.date | None = None
     recurrence: str | None = None
     recurrence_basis: str | None = None
@@ -87,13 +90,17 @@ def add_subject(act: Act, entry: Entry) -> int:
     for member_id in (entry.owner_member_id, entry.holder_id):
         if member_id is not None:
             check_may_see(act, _member(act, member_id), site)
-    stored = _stored(_with_rhythm(act, entry))
+    if entry.due_from and entry.due_on is not None:
+        raise Refused("The due date is a day of its own, or follows that of the whole: leave one of the two out.")
+    place = {"due_from": check_place(act, entry.site_id, entry.part_of_id, entry.due_from)}
+    stored = _stored(_with_rhythm(act, entry)) | place
     adding = insert(Subject).values(org_id=act.org, **stored).on_conflict_do_nothing().returning(Subject.id)
     subject_id = act.session.scalar(adding)
     if subject_id is None:
         raise Refused(f"{site.name} has an entry {quoted(stored['reference'])} already: choose another reference.")
     changed(act, subject_id=subject_id)
-    told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id")
+    told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id",
+            "part_of_id", "due_from")  # fmt: skip
     act.record("subject_created", subject_id=subject_id, **{name: stored[name] for name in told})
     if entry.due_on is not None:
         open_obligation(act, get_subject(act, subject_id), entry.due_on)
@@ -168,7 +175,11 @@ def amend(
 
 
 def _go_on(act: Act, subject: Subject) -> None:
-    """Open what a series by the calendar must have by now. What lay in a time without watch is not opened."""
+    """Open what a series by the calendar, and what follows another date, must have by now.
+
+    What lay in a time without watch is not opened.
+    """
+    follow(act, [subject.id])
     if subject.recurrence_basis != Basis.calendar or subject.status != Status.watched:
         return
     days = read_site_days(act)

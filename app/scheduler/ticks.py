@@ -14,6 +14,7 @@ from app import failpoints
 from app.config import settings
 from app.ledger import holds
 from app.ledger.align import Delivered, deliver
+from app.ledger.followers import follow
 from app.ledger.planning import stand_alone
 from app.ledger.scan import Scanned, record_failure, scan
 from app.ledger.series import open_series
@@ -50,7 +51,7 @@ def scan_tick(
     def scan_one(act: Act) -> Scanned:
         refuse_a_jump(act, settings())
         if dry_run:
-            open_series(act)
+            open_dates(act)
         scanned = scan(act, trigger=trigger, full=trigger == "command")
         failpoints.reached("scan_before_commit")
         if dry_run:
@@ -76,6 +77,7 @@ def open_dates(act: Act) -> None:
     """Open what comes again by the calendar; committed before the scan judges it."""
     refuse_a_jump(act, settings())
     open_series(act)
+    follow(act)
 
 
 def deliver_tick(

@@ -44,7 +44,7 @@ CONTRACT = {
     "part_of_id? due_from? recurrence? recurrence_basis? series_from? series_through? series_next? "
     "status snoozed_until? legal_basis notes extra",
     "obligation": "org_id id subject_id due_on first_due_on opened_at met_on? closed_at? closed_by? outcome? reason? "
-    "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result?",
+    "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result? follows_id?",
     "alert_rule": "org_id id name channels only_if is_active version archived_at",
     "rule_threshold": "org_id rule_id threshold",
     "rule_kind": "org_id rule_id kind_id",

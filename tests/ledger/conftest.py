@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from app.ledger.align import Delivered, deliver
+from app.ledger.followers import follow
 from app.ledger.scan import Scanned, scan
 from app.ledger.series import open_series
 from app.queries.facts import read_facts
@@ -38,6 +39,7 @@ class Watch:
     def scan(self, *, full: bool = True, trigger: str = "command") -> Scanned:
         with self.acme.watching() as act:
             open_series(act)
+            follow(act)
         with self.acme.watching() as act:
             return scan(act, trigger=trigger, full=full)
 

@@ -1,0 +1,121 @@
+"""Parts whose due date is so far from that of their whole: it is opened with the whole's, and moves with it.
+
+Level, never edge: what follows what is looked at as it is, by whoever changes a date or an entry, and by the watch
+before it judges. A follower that was closed stays closed; one whose whole was closed stays as it is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from app.domain.thresholds import alert_day
+from app.ledger.queue import changed
+from app.ledger.series import LAST_DAY
+from app.ledger.site_days import SiteDays, columns, read_site_days
+from app.trail.act import Act
+
+FIRST_DAY = dt.date(1990, 1, 1)
+
+# Each open date of a whole with the date of the part that follows it, if there is one yet.
+FOLLOWING = """
+select s.id, s.site_id, s.due_from, w.id as whole_id, w.due_on as whole_due_on, o.id as obligation_id, o.due_on
+from subject s
+join obligation w on w.org_id = :org and w.subject_id = s.part_of_id and w.closed_at is null
+left join obligation o on o.org_id = :org and o.subject_id = s.id and o.follows_id = w.id
+where s.org_id = :org and s.due_from is not null and s.status = 'watched' and o.closed_at is null
+  and (cast(:subjects as bigint[]) is null
+       or s.id = any (cast(:subjects as bigint[])) or s.part_of_id = any (cast(:subjects as bigint[])))
+order by s.id, w.id"""
+
+# A date that the part has there already, open and of its own, follows from now on.
+OPEN = """
+with opened as (
+  insert into obligation as o (org_id, subject_id, due_on, first_due_on, opened_at, follows_id)
+  select :org, g.subject_id, g.due_on, g.due_on, :now, g.whole_id
+  from unnest(cast(:subjects as bigint[]), cast(:due_ons as date[]), cast(:wholes as bigint[]))
+       as g (subject_id, due_on, whole_id)
+  order by g.subject_id, g.due_on
+  on conflict (org_id, subject_id, due_on) do update set follows_id = excluded.follows_id
+  where o.follows_id is null and o.closed_at is null
+  returning o.id, o.subject_id, o.due_on, o.follows_id, o.opened_at = :now as is_new
+), event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, detail)
+  select :org, :now, :actor, 'obligation_opened', subject_id,
+         jsonb_build_object('obligation_id', id, 'due_on', due_on, 'source', 'whole',
+                            'follows_obligation_id', follows_id)
+  from opened where is_new order by subject_id, due_on
+  returning id
+), unsealed as (
+  insert into audit_unsealed (org_id, event_id) select :org, id from event)
+select subject_id from opened order by subject_id"""
+
+# Onto a day that the part has already nothing moves: its own date stands there.
+MOVE = """
+with moved as (
+  update obligation o set due_on = g.due_on
+  from unnest(cast(:ids as bigint[]), cast(:olds as date[]), cast(:due_ons as date[])) as g (id, old, due_on)
+  where o.org_id = :org and o.id = g.id and o.due_on = g.old and o.closed_at is null
+    and not exists (select from obligation x
+                    where x.org_id = :org and x.subject_id = o.subject_id and x.due_on = g.due_on)
+  returning o.id, o.subject_id, g.old, o.due_on
+), event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, detail)
+  select :org, :now, :actor, 'date_moved', subject_id,
+         jsonb_build_object('obligation_id', id, 'old', old, 'new', due_on, 'reason', 'other', 'note', '',
+                            'source', 'whole')
+  from moved order by id
+  returning id
+), unsealed as (
+  insert into audit_unsealed (org_id, event_id) select :org, id from event)
+select subject_id from moved order by subject_id"""
+
+
+def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | None = None) -> list[int]:
+    """Open and move the due dates of parts as those of their wholes say; the parts whose dates changed.
+
+    `subjects` are parts or wholes; None: all. Each change leaves its event, and word for the scan.
+    """
+    act.session.flush()
+    rows = act.run(FOLLOWING, {"subjects": None if subjects is None else list(subjects)}).all()
+    if not rows:
+        return []
+    days = days or read_site_days(act)
+    opens: list[tuple[int, dt.date, int]] = []
+    moves: list[tuple[int, dt.date, dt.date]] = []
+    for row in rows:
+        due_on = followed(row, days)
+        if due_on is None or due_on == row.due_on:
+            continue
+        if row.obligation_id is None:
+            opens.append((row.id, due_on, row.whole_id))
+        else:
+            moves.append((row.obligation_id, row.due_on, due_on))
+    touched = opened(act, opens) + moved(act, moves)
+    for subject_id in sorted(set(touched)):
+        changed(act, subject_id=subject_id)
+    if touched:
+        act.session.expire_all()  # What was read of these dates before is not so any more.
+    return touched
+
+
+def followed(row: Any, days: SiteDays) -> dt.date | None:
+    """The due date of the part; None where the site's calendar cannot be used, and beyond the register's years."""
+    if row.site_id not in days.days:
+        return None
+    due_on = alert_day(row.due_from, row.whole_due_on, days.days[row.site_id].calendar)
+    return due_on if FIRST_DAY <= due_on <= LAST_DAY else None
+
+
+def opened(act: Act, opens: Sequence[tuple[int, dt.date, int]]) -> list[int]:
+    if not opens:
+        return []
+    facts = dict(zip(("subjects", "due_ons", "wholes"), columns(opens), strict=True))
+    return [row.subject_id for row in act.run(OPEN, facts)]
+
+
+def moved(act: Act, moves: Sequence[tuple[int, dt.date, dt.date]]) -> list[int]:
+    if not moves:
+        return []
+    return [row.subject_id for row in act.run(MOVE, dict(zip(("ids", "olds", "due_ons"), columns(moves), strict=True)))]

@@ -21,7 +21,7 @@ PLACE = ("part_of_id", "due_from")
 def check_place(
     act: Act, site_id: int, part_of_id: int | None, due_from: str | None, subject_id: int | None = None
 ) -> str | None:
-    """The distance as it is stored. Raises Refused unless an entry at this site can be part of that one, so far away."""
+    """The distance as it is stored. Raises Refused unless an entry at this site can be part of that one."""
     if part_of_id is None:
         if due_from:
             raise Refused("A due date that follows its whole's needs a whole: name what the entry is part of.")
@@ -65,9 +65,8 @@ def put_into(act: Act, subject: Subject, part_of_id: int | None, due_from: str |
 
 def let_go(act: Act, subject_id: int) -> None:
     """Its open due dates stay where they are, and follow no other any more."""
-    own = select(Obligation).where(Obligation.org_id == act.org, Obligation.subject_id == subject_id)
-    for obligation in act.session.scalars(
-        own.where(Obligation.follows_id.is_not(None), Obligation.closed_at.is_(None))
-    ):
+    mine = (Obligation.org_id == act.org, Obligation.subject_id == subject_id)
+    following = (Obligation.follows_id.is_not(None), Obligation.closed_at.is_(None))
+    for obligation in act.session.scalars(select(Obligation).where(*mine, *following)):
         obligation.follows_id = None
     act.session.flush()

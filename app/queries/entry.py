@@ -77,6 +77,7 @@ class Entry:
     holder: str | None
     part_of_id: int | None
     whole_id: int | None
+    due_from: str | None
     recurrence: str | None
     recurrence_basis: str | None
     legal_basis: str
@@ -130,6 +131,7 @@ def _facts(sight: Sight, subject_id: int) -> Any:
     columns = (
         Subject.site_id, Subject.kind_id, Kind.what_to_do, Subject.owner_member_id, Subject.owner_post_id,
         Subject.holder_id, holder.name.label("holder"), Subject.part_of_id, whole.id.label("whole_id"),
+        Subject.due_from,
         Subject.recurrence, Subject.recurrence_basis, Subject.legal_basis, Subject.notes, Subject.extra,
     )  # fmt: skip
     return (

@@ -18,6 +18,7 @@ from app.web.entry_acts import DEEDS, Call, Deed
 from app.web.entry_alerts import shown_alerts
 from app.web.entry_fields import place, read_form
 from app.web.entry_history import told_history
+from app.web.entry_parts import BELONGING
 from app.web.entry_texts import EDITING
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_number, sight_of
@@ -26,7 +27,7 @@ from app.web.typed_form import Form, was_done
 
 pages = register.pages  # The register and its entries are one part of the product, and of the menu.
 
-ENTRY_DEEDS = {**EDITING, **ADDING, **DEEDS}
+ENTRY_DEEDS = {**EDITING, **ADDING, **BELONGING, **DEEDS}
 
 
 @pages.get("/o/<slug>/register/<int:subject_id>")

@@ -21,7 +21,8 @@ LABELS: Mapping[str, str] = {
     "part_of_id": "Part of", "site_id": "Site", "filed_on": "Filed on", "filed_reference": "Receipt",
     "in_force_meanwhile": "In force meanwhile", "ask_again_on": "Ask again on", "filing_ended_on": "Answered on",
     "filing_result": "Answer", "owner_post_id": "Responsible post", "due_on": "Due date",
-    "snoozed_until": "Paused until", "due_from": "Later dates are counted from",
+    "snoozed_until": "Paused until", "series_from": "Later dates are counted from",
+    "due_from": "Due date from its whole",
 }  # fmt: skip
 REASONS: Mapping[str, str] = {
     "date_moved": "move_reason", "subject_snoozed": "snooze_reason", "subject_archived": "archive_reason",
@@ -82,6 +83,7 @@ PLAIN: Mapping[str, str] = {
     "subject_out_of_service": "Took it out of service",
     "left_by_mistaken_import": "Left it as it is",
     "subject_moved": "Moved it to another site",
+    "subject_put_into": "Said what it is part of",
     "snooze_ended": "Ended the pause of its alerts",
     "claim_refreshed": "Brought an alert that was not sent yet up to date",
     "claim_delivered": "Everybody who was to be told of the alert has been told",
@@ -117,8 +119,20 @@ def closed(detail: Mapping[str, Any], names: Names) -> str:
     return f"Closed {deadline(detail, names)}: {word(detail.get('outcome'), 'outcome')}{met_on}"
 
 
+def origin(detail: Mapping[str, Any]) -> str:
+    if detail.get("after_obligation_id"):
+        return ", the next one"
+    return {"series": ", the next by the calendar", "whole": ", as its whole's date says"}.get(
+        detail.get("source", ""), ""
+    )
+
+
 def opened(detail: Mapping[str, Any], names: Names) -> str:
-    return f"Opened {deadline(detail, names)}" + (", the next one" if detail.get("after_obligation_id") else "")
+    return f"Opened {deadline(detail, names)}" + origin(detail)
+
+
+def with_whole(detail: Mapping[str, Any]) -> str:
+    return ", with its whole" if detail.get("source") == "whole" else ""
 
 
 def because(detail: Mapping[str, Any]) -> str:
@@ -153,7 +167,7 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "obligation_opened": opened,
     "obligation_closed": closed,
     "obligation_reopened": lambda d, n: f"Opened {deadline(d, n)} again",
-    "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}",
+    "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}{with_whole(d)}",
     "recurrence_anchored": lambda d, _: f"Later dates are counted from {on(d, 'series_from')}",
     "obligation_filed": lambda d, n: f"Filed {deadline(d, n)} with the authority",
     "filing_ended": lambda d, n: f"Noted the answer of the authority to {deadline(d, n)}",
@@ -219,6 +233,8 @@ def value_of(name: str, value: object, names: Names) -> str:
         return names.of(name, value) or str(value)
     if name == "part_of_id":
         return "an entry"
+    if name == "due_from":
+        return before(str(value))
     if name.endswith("_on") or name in DATES:
         return day(dt.date.fromisoformat(str(value)))
     return str(value)

@@ -1,0 +1,71 @@
+"""What an entry is part of: said on its page, shown there and in the register, followed by its due date."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from app.operations import people
+from tests import factories
+from tests.factories import Acme
+from tests.people import OFFICER
+from tests.web.test_entry import SignIn, events, stored, words
+
+DUE = dt.date(2027, 12, 31)
+
+
+@pytest.fixture
+def ids(staffed: Acme) -> dict[str, int]:
+    """0417, due on 31 December 2027, and 4.2 without a date; elsewhere in Cork."""
+    with staffed.acting() as act:
+        people.add_site(act, "Cork", "Europe/Dublin")
+        whole = factories.subject(act, "0417", DUE, title="Discharge permit")
+        part = factories.subject(act, "4.2", title="Quarterly sample")
+        return {"0417": whole.id, "4.2": part.id}
+
+
+def page_of(ids: dict[str, int], reference: str = "4.2", deed: str = "") -> str:
+    return f"/o/acme/register/{ids[reference]}{deed and '/' + deed}"
+
+
+def test_a_condition_is_put_into_its_permit_and_follows_its_date(
+    staffed: Acme, ids: dict[str, int], browser: SignIn
+) -> None:
+    ana = browser(OFFICER)
+    assert "Due date from its whole" in ana.get(page_of(ids, deed="part-of")).text
+    assert ana.post(page_of(ids, deed="part-of"), part_of=" 0417 ", due_from="180d").location == page_of(ids)
+    page = words(ana.get(page_of(ids)).text)
+    assert "Part of 0417 : due 180 days before its due date, and moved with it" in page
+    assert "4 July 2027" in page
+    assert "Said what it is part of" in page
+    assert "as its whole's date says" in page
+    assert "4.2 Quarterly sample" in words(ana.get(page_of(ids, "0417")).text)
+    assert events(staffed) == ["subject_put_into", "obligation_opened"]
+    assert 'value="180d"' in ana.get(page_of(ids, deed="part-of")).text
+    assert "part-of" not in ana.get(page_of(ids, "0417")).text  # Parts have no parts.
+    ana.post(page_of(ids, deed="part-of"), part_of="", due_from="")
+    assert stored(staffed, "select part_of_id, due_from from subject where id = :id", id=ids["4.2"]) == [(None, None)]
+    assert stored(staffed, "select due_on, follows_id from obligation where subject_id = :id", id=ids["4.2"]) == [
+        (dt.date(2027, 7, 4), None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ({"part_of": "", "due_from": "180d"}, "Name the entry whose due date it follows."),
+        ({"part_of": "0417", "due_from": "half"}, "is not a threshold"),
+        ({"part_of": "4.2", "due_from": ""}, "cannot be part of itself"),
+        ({"part_of": "nothing", "due_from": ""}, "There is no entry"),
+    ],
+)
+def test_what_cannot_be_is_said_beside_the_form(
+    staffed: Acme, ids: dict[str, int], browser: SignIn, said: dict[str, str], fault: str
+) -> None:
+    ana = browser(OFFICER)
+    ana.get(page_of(ids))
+    refused = ana.post(page_of(ids, deed="part-of"), **said)
+    assert refused.status_code == 422
+    assert fault in words(refused.text)
+    assert events(staffed) == []

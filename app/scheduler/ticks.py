@@ -12,6 +12,7 @@ import structlog
 
 from app import failpoints
 from app.config import settings
+from app.database import WEB, borrowed
 from app.ledger import holds
 from app.ledger.align import Delivered, deliver
 from app.ledger.followers import follow
@@ -51,7 +52,8 @@ def scan_tick(
     def scan_one(act: Act) -> Scanned:
         refuse_a_jump(act, settings())
         if dry_run:
-            open_dates(act)
+            with borrowed(act.session, WEB):
+                open_dates(act)
         scanned = scan(act, trigger=trigger, full=trigger == "command")
         failpoints.reached("scan_before_commit")
         if dry_run:
@@ -62,7 +64,7 @@ def scan_tick(
     for org, slug in organisations(only):
         try:
             if not dry_run:
-                in_transaction(org, actor, open_dates)
+                in_transaction(org, actor, open_dates, role=WEB)
             total += in_transaction(org, actor, scan_one)
             failpoints.reached("scan_after_commit")
         except DryRun as dry:
@@ -74,7 +76,10 @@ def scan_tick(
 
 
 def open_dates(act: Act) -> None:
-    """Open what comes again by the calendar; committed before the scan judges it."""
+    """Open what comes again by the calendar, and move what follows; committed before the scan judges it.
+
+    By the rights of the pages: the scheduler's own role may write no due date.
+    """
     refuse_a_jump(act, settings())
     open_series(act)
     follow(act)

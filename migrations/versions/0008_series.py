@@ -30,13 +30,9 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("recurrence_basis = 'calendar' and status = 'watched'"),
     )
-    op.execute("grant insert on obligation to onus_scheduler")
-    op.execute("grant update (series_from, series_through, series_next) on subject to onus_scheduler")
 
 
 def downgrade() -> None:
-    op.execute("revoke update (series_from, series_through, series_next) on subject from onus_scheduler")
-    op.execute("revoke insert on obligation from onus_scheduler")
     op.drop_index("subject_series_idx", table_name="subject")
     op.execute("update subject set recurrence_basis = 'due' where recurrence_basis = 'calendar'")
     op.drop_constraint(op.f(BASIS), "subject")

@@ -1,6 +1,6 @@
 """Due dates of parts that follow the due date of their whole.
 
-A new column without a need, and a grant: safe under the old code, which does not know it.
+A new column without a need: safe under the old code, which does not know it.
 """
 
 import sqlalchemy as sa
@@ -24,10 +24,8 @@ def upgrade() -> None:
         unique=True,
         postgresql_where=sa.text("follows_id is not null"),
     )
-    op.execute("grant update (due_on, follows_id) on obligation to onus_scheduler")
 
 
 def downgrade() -> None:
-    op.execute("revoke update (due_on, follows_id) on obligation from onus_scheduler")
     op.drop_index("obligation_follows_once", table_name="obligation")
     op.drop_column("obligation", "follows_id")

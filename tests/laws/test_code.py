@@ -43,7 +43,7 @@ EXEMPT = {
     ("clock", "app/embedded.py", "time.monotonic"): "waits for a server, also where there is no application",
     ("clock", "app/supervisor.py", "time.monotonic"): "waits for children; it decides nothing of an organisation",
     ("clock", "app/models/register.py", "now("): "a row that somebody writes by hand; each operation gives its own now",
-    ("names", "app/imports/sheet_program.py", "CharacterDataHandler"): "the name is expat's",
+    ("names", "app/imports/sheet_parts.py", "CharacterDataHandler"): "the name is expat's",
     ("names", "app/web/access.py", "MANAGERS"): "the screens' word for an officer is compliance manager",
     ("names", "app/web/access.py", "is_manager"): "the same",
     ("environment", "app/embedded.py", "os.environ"): "passes PATH on to the server, and nothing of ours",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from app.database import WEB, borrowed
 from app.ledger.align import Delivered, deliver
 from app.ledger.followers import follow
 from app.ledger.scan import Scanned, scan
@@ -37,7 +38,7 @@ class Watch:
             return deed(act)
 
     def scan(self, *, full: bool = True, trigger: str = "command") -> Scanned:
-        with self.acme.watching() as act:
+        with self.acme.watching() as act, borrowed(act.session, WEB):
             open_series(act)
             follow(act)
         with self.acme.watching() as act:

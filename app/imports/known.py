@@ -97,7 +97,8 @@ class Present:
     status: str
     owner_post_id: int | None
     recurrence_basis: str | None
-    due_from: dt.date | None
+    due_from: str | None
+    series_from: dt.date | None
     snoozed_until: dt.date | None
     is_in_error: bool = False  # It was archived as entered in error, and by nothing else since.
     dates: list[tuple[dt.date, int, bool]] = field(default_factory=list)
@@ -113,7 +114,8 @@ class Present:
         return {
             "owner_post_id": self.owner_post_id,
             "recurrence_basis": self.recurrence_basis,
-            "due_from": iso(self.due_from),
+            "due_from": self.due_from,
+            "series_from": iso(self.series_from),
             "snoozed_until": iso(self.snoozed_until),
         }
 
@@ -171,7 +173,8 @@ def read_present(act: Act, references: Collection[str]) -> dict[Key, Present]:
             Subject.id, Subject.site_id, Subject.reference_key, Subject.title, Kind.name.label("kind"),
             Subject.owner_member_id.label("owner_id"), Subject.holder_id, Subject.part_of_id, Subject.recurrence,
             Subject.legal_basis, Subject.notes, Subject.status, Subject.owner_post_id, Subject.recurrence_basis,
-            Subject.due_from, Subject.snoozed_until, Subject.id.in_(select(in_error.c.id)).label("is_in_error"),
+            Subject.due_from, Subject.series_from, Subject.snoozed_until,
+            Subject.id.in_(select(in_error.c.id)).label("is_in_error"),
         )
         .join(Kind, (Kind.org_id == act.org) & (Kind.id == Subject.kind_id))
         .where(Subject.org_id == act.org, Subject.reference_key == any_(texts(references)))

@@ -13,7 +13,7 @@ from app.domain.errors import Refused
 from app.imports.register import Imported, Options, import_register, read_register
 from app.models import AuditEvent
 from app.operations import batches, mistakes, obligations, people, register, releases
-from app.operations.kinds import change_kind
+from app.operations.kinds import KindText, change_kind
 from app.operations.mistake_plan import Plan
 from app.trail.act import Act, member_actor
 from tests import factories
@@ -255,7 +255,7 @@ def test_what_cannot_be_put_back_is_left_and_named(watch: Watch) -> None:
 
     watch.do(furnish)
     imported = bring(watch, "P-1,2027-05-31,licence\nP-2,2027-06-30,", "reference,due_on,kind")
-    watch.do(lambda act: change_kind(act, factories.kind(act, "permit"), "certificate", "expires", ""))
+    watch.do(lambda act: change_kind(act, factories.kind(act, "permit"), KindText("certificate")))
     on_entry(watch, "P-2", lambda act, one: factories.obligation(act, one, dt.date(2027, 5, 31)))
     plan = take_back(watch, imported)
     assert taken(plan) == {"left": 2}

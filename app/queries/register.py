@@ -16,17 +16,16 @@ from typing import Any
 from sqlalchemy import (
     CTE,
     ColumnElement,
+    Subquery,
     and_,
     case,
     func,
     literal,
     or_,
     select,
-    true,
     tuple_,
 )
 from sqlalchemy.orm import Session, aliased
-from sqlalchemy.sql.selectable import LateralFromClause
 
 from app.domain.acts import InForce, Status
 from app.domain.folding import fold_reference
@@ -168,18 +167,21 @@ def _entries(sight: Sight, filters: Filters) -> CTE:
         .outerjoin(Member, and_(Member.org_id == org, Member.id == Subject.owner_member_id))
         .outerjoin(Post, and_(Post.org_id == org, Post.id == Subject.owner_post_id))
         .outerjoin(whole, and_(whole.org_id == org, whole.id == Subject.part_of_id, sight.covers(whole.site_id)))
-        .outerjoin(due, true())
+        .outerjoin(due, due.c.subject_id == Subject.id)
         .where(Subject.org_id == org, sight.covers(Subject.site_id))
     )
     return query.cte("entries")
 
 
-def _next_deadline(org: int) -> LateralFromClause:
-    """The open deadline of each entry that is due first."""
-    open_ones = select(Obligation).where(
-        Obligation.org_id == org, Obligation.subject_id == Subject.id, Obligation.closed_at.is_(None)
-    )
-    return open_ones.order_by(Obligation.due_on).limit(1).lateral("due")
+def _next_deadline(org: int) -> Subquery:
+    """The open deadline of each entry that is due first.
+
+    For all at once, not entry by entry: right after an import, before the database has counted what is there, it
+    would look for each one's among all of them.
+    """
+    open_ones = select(Obligation).where(Obligation.org_id == org, Obligation.closed_at.is_(None))
+    first = open_ones.distinct(Obligation.subject_id).order_by(Obligation.subject_id, Obligation.due_on)
+    return first.subquery("due")
 
 
 def _order(sight: Sight, filters: Filters, whole: Any, due_on: ColumnElement[Any]) -> list[ColumnElement[Any]]:

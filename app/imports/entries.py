@@ -131,6 +131,8 @@ class EntryReader:
         for part, place in zip(parts, self.columns.fields[headers.REFERENCE], strict=True):
             if not part:
                 raise Refused(f"a part of the reference is empty: {quoted(self.columns.names[place])}")
+            if place in record.dated:
+                raise Refused(f"{quoted(part)} is a date cell, not a reference: a spreadsheet may have made it one")
             if folded(part) in PLACEHOLDERS or not any(char.isalnum() for char in part):
                 raise Refused(f"{quoted(part)} is a placeholder, not a reference")
         return reference_text(self.text(headers.REFERENCE, record))

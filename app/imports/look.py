@@ -136,8 +136,12 @@ def named(place: int, header: Sequence[str]) -> str:
 
 
 def check_columns(columns: Columns, look: Look, wanted: Mapping[int, str]) -> None:
-    """Raise Refused unless the reader found the columns that were shown, and understood those that were chosen."""
+    """Raise Refused unless the reader found the columns that were shown, and understood those that were chosen.
+
+    Far down a sheet there may be cells in columns beside them, without a header, which are kept as they are.
+    """
     read = {place: field for field, places in columns.fields.items() for place in places}
-    is_other = look.header_row and list(columns.names) != [column.name for column in look.columns]
+    shown = [column.name for column in look.columns]
+    is_other = look.header_row and list(columns.names[: len(shown)]) != shown
     if is_other or read != dict(wanted):
         raise Refused("The headers of the file leave open which column is which: give each one a name of its own.")

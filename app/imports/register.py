@@ -6,12 +6,12 @@ The caller's transaction decides; a dry run writes nothing at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.errors import Refused, quoted
-from app.imports import headers, reading
+from app.imports import headers, reading, turned
 from app.imports.comebacks import come_back
 from app.imports.dates import AUTO, DateReader, reader_of, warning
 from app.imports.entries import Entry, EntryReader
@@ -134,7 +134,7 @@ def read_register(source: bytes, file_name: str, options: Options) -> Found:
     dates = reader_of(options.date_format, cells, options.no_expiry, table.day_zero)
     check_header(table, columns, dates)
     check_quotes(table, columns, DUE_ON, dates.is_certain)
-    warnings = table.warnings + ([told] if (told := warning(dates, cells)) else [])
+    warnings = [*table.warnings, *filter(None, (warning(dates, cells), turned.warning(due_dated(table, columns))))]
     read_as = (table.format, table.encoding, table.delimiter, table.sheet, dates.format)
     shapes = as_json(shapes_of(table.records, columns, dates))
     how = Reading(hashlib.sha256(source).hexdigest(), *read_as, warnings, columns.described(), shapes)
@@ -194,6 +194,13 @@ def check_confirmed(report: Report, options: Options) -> None:
 
 def read_table(source: bytes, options: Options) -> Table:
     return reading.read(source, options.sheet, options.header_row, lambda cells: headers.is_header(cells, options.maps))
+
+
+def due_dated(table: Table, columns: Columns) -> Iterator[tuple[str, bool]]:
+    """The cells of the due column, each with whether it is a date in the file itself."""
+    place = columns.fields[DUE_ON][0]
+    for record in table.records:
+        yield columns.text(DUE_ON, record.cells), place in record.dated
 
 
 def due_cells(table: Table, columns: Columns) -> list[str]:

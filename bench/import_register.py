@@ -1,11 +1,12 @@
 """A register of 100,000 entries is brought in while people read pages: `python -m bench.import_register [ROWS]`.
 
-Four things are measured in one run, on the same machine and the same server:
+Five things are measured in one run, on the same machine and the same server:
 
 - the floor: the same rows put by COPY into bare tables (an entry, a date and two events of the trail for each);
 - `onus import register` on the file: wall and CPU seconds, memory at its peak, and each as a ratio to the floor;
 - the same file again, which must change nothing;
-- the pages: how they answer while nothing else goes on, and while the file is brought in, as a ratio.
+- another such file brought in by the pages, through the scheduler;
+- the pages: how they answer while nothing else goes on, and while a file is brought in, as ratios.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from pathlib import Path
 
 from bench.house import House, Ran, machine, running
+from bench.import_pages import bring_by_pages
 from bench.pages import Answers, while_reading
 
 ROWS = 100_000
@@ -38,12 +40,12 @@ create table bench.event (id bigint primary key, entry_id bigint not null, at ti
 create index on bench.event (entry_id, id);"""
 
 
-def rows(count: int) -> list[list[str]]:
+def rows(count: int, letter: str = "") -> list[list[str]]:
     kinds = ("Permit", "Certificate", "Inspection", "Training", "Calibration")
     return [
-        [f"{n:07d}", f"Plant permit {n}", kinds[n % 5], str(FIRST + dt.timedelta(days=n % 1500)), f"RD {n % 300}/2019",
-         "Ask the supplier for the new paper in time", f"Area {n % 12}", f"Supplier {n % 400}", f"{4000 + n % 90}",
-         f"{n % 70:03d}"]
+        [f"{letter}{n:07d}", f"Plant permit {n}", kinds[n % 5], str(FIRST + dt.timedelta(days=n % 1500)),
+         f"RD {n % 300}/2019", "Ask the supplier for the new paper in time", f"Area {n % 12}", f"Supplier {n % 400}",
+         f"{4000 + n % 90}", f"{n % 70:03d}"]
         for n in range(1, count + 1)
     ]  # fmt: skip
 
@@ -99,17 +101,22 @@ def main(count: int) -> None:
         ran: list[Ran] = []
         busy = while_reading(house, lambda: ran.append(brought_in(house, path, count, "new")))
         again = brought_in(house, path, count, "unchanged")
+        as_file(rows(count, "W"), path)
+        walk, read = bring_by_pages(house, path)
     print(f"floor: {count:,} rows by COPY into bare tables: {bare:.2f} s")
     print(f"import: {told(ran[0])}; {ran[0].seconds / bare:.1f} times the floor")
     print(f"again, nothing changed: {told(again)}; {again.seconds / bare:.1f} times the floor")
-    compare(quiet, busy)
+    print(f"by the pages: checked in {walk.checked:.1f} s, applied in {walk.applied:.1f} s, "
+          f"{walk.applied / bare:.1f} times the floor; the child had {walk.megabytes:.0f} MB at its peak")  # fmt: skip
+    compare(quiet, busy, "the command")
+    compare(quiet, read, "the import by the pages")
     for goal, most in GOALS.items() if count == ROWS else ():
         print(f"goal of at most {most:.0f} {goal}: {'met' if getattr(ran[0], goal) <= most else 'NOT met'}")
 
 
-def compare(quiet: Answers, busy: Answers) -> None:
+def compare(quiet: Answers, busy: Answers, during: str) -> None:
     print(f"pages, nothing else going on: {quiet}")
-    print(f"pages, during the import: {busy}")
+    print(f"pages, during {during}: {busy}")
     print(f"ratio: median {busy.median / quiet.median:.1f}, 95 % {busy.slow / quiet.slow:.1f}")
 
 

@@ -130,9 +130,19 @@ class Browser:
             raise RuntimeError(f"{form_at} has no form")
         body, kind = encoded({**fields, "csrf_token": token[1]}, file)
         sent = urllib.request.Request(self.house.address + path, data=body, headers={"Content-Type": kind})
-        with self.opener.open(sent, timeout=WITHIN) as answer:
-            answer.read()
-            return str(answer.geturl())
+        try:
+            with self.opener.open(sent, timeout=WITHIN) as answer:
+                answer.read()
+                return str(answer.geturl())
+        except urllib.error.HTTPError as refused:
+            raise RuntimeError(f"{path}: {refused.code}: {words(refused.read().decode())}") from None
+
+
+def words(page: str) -> str:
+    """What a page says, near where it says that something is wrong."""
+    plain = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    wrong = plain.find("cannot")
+    return plain[max(0, wrong - 100) : wrong + 400]
 
 
 def secrets_policy() -> http.cookiejar.DefaultCookiePolicy:

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from bench.house import Browser, House
 
-PAGES = ("/o/acme/", "/o/acme/register", "/o/acme/register?q=plant", "/o/acme/register/import", "/o/acme/evidence")
+PAGES = ("/o/acme/", "/o/acme/register", "/o/acme/register?q=permit", "/o/acme/register/import", "/o/acme/evidence")
 PAUSE = 0.1  # Seconds between two pages: a person who reads, not a load test.
 
 

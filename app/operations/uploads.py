@@ -115,12 +115,15 @@ def see_upload(act: Act, upload_id: int, contents: Contents = Contents.register)
     return found
 
 
-def find_upload(act: Act, upload_id: int, contents: Contents = Contents.register) -> ImportUpload:
-    """The draft with its file, locked, so that it is applied once. Raises LookupError."""
+def find_upload(
+    act: Act, upload_id: int, contents: Contents = Contents.register, *, whole: bool = True
+) -> ImportUpload:
+    """The draft, locked, so that it is applied once; `whole` with its file. Raises LookupError."""
     query = select(ImportUpload).where(ImportUpload.org_id == act.org, ImportUpload.id == upload_id)
     query = query.where(ImportUpload.contents == contents)
-    query = query.options(undefer(ImportUpload.content)).execution_options(populate_existing=True)
-    found = act.session.scalars(query.with_for_update()).one_or_none()
+    query = query.options(undefer(ImportUpload.content)) if whole else query
+    query = query.execution_options(populate_existing=True).with_for_update()
+    found = act.session.scalars(query).one_or_none()
     if found is None:
         raise LookupError(upload_id)
     return found

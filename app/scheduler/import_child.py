@@ -13,7 +13,7 @@ import resource
 import signal
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -87,7 +87,9 @@ class Child:
         try:
             failpoints.reached("import_taken")
             found = read_file(assigned.content, assigned.file_name, look, choices)
-            tried_again(lambda: self.judge(assigned, found, look, choices))
+            known = replace(assigned, content=b"")
+            del assigned  # The file itself is not needed any more, and is not small.
+            tried_again(lambda: self.judge(known, found, look, choices))
         except Refused as refused:
             with transaction(self.org, WEB) as session:
                 wishes.fail_if_wished(self.act(session), self.upload_id, self.asked_at, str(refused))
@@ -111,7 +113,7 @@ class Child:
     def apply(self, act: Act, found: Found, look: Look, choices: Choices) -> None:
         """The lock of the file is what makes it once, however many work on it."""
         try:
-            upload = uploads.find_upload(act, self.upload_id)
+            upload = uploads.find_upload(act, self.upload_id, whole=False)
         except LookupError:
             raise Superseded from None
         if upload.import_run_id is not None:

@@ -1,6 +1,7 @@
 """The tables. Importing this package makes all of them known to `Base.metadata`."""
 
 from app.models.base import Base
+from app.models.feeds import CalendarFeed
 from app.models.imports import ImportUpload, ImportWork
 from app.models.ledger import (
     Acknowledgement,
@@ -23,9 +24,9 @@ from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleS
 from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
-    "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "DatabaseIdentity", "Delivery",
-    "DeliveryAttempt", "DeliveryHold", "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage",
-    "MailTransport", "MailTrial", "Member", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post",
-    "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
-    "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
+    "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "CalendarFeed",
+    "DatabaseIdentity", "Delivery", "DeliveryAttempt", "DeliveryHold", "ImportRun", "ImportUpload", "ImportWork",
+    "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberSite", "NotificationLedger", "Obligation",
+    "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue",
+    "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

@@ -10,6 +10,8 @@ from app.config import settings
 from app.extensions import csrf, login
 from app.web import (
     assets,
+    calendar_feed,
+    calendar_pages,
     errors,
     front,
     headers,
@@ -53,6 +55,9 @@ def serve(app: Flask) -> None:
     errors.register(app)
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
-    for module in (assets, front, session, today, import_mistakes, rules, inbox, messages, settings_pages):
+    for module in (
+        assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed,
+        settings_pages,
+    ):  # fmt: skip
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -20,6 +20,8 @@ from app.web.hypermedia import VARY, current_page, is_htmx
 
 log = structlog.get_logger()
 
+CALENDARS = "/calendar/"  # Whoever knows what follows reads the calendar.
+
 WORDS = {
     400: ("This cannot be read", "The page sent something that Onus does not understand. Reload it and try again."),
     403: ("Not for your role", "Your role does not include this. Ask an administrator of your organisation."),
@@ -49,13 +51,18 @@ def on_stale_form(fault: CSRFError) -> ResponseReturnValue:
     return explain(400)
 
 
+def logged_path() -> str:
+    """The path for the log; of a secret address no more than that it was one."""
+    return f"{CALENDARS}…" if request.path.startswith(CALENDARS) else request.path
+
+
 def on_lost_database(fault: Exception) -> ResponseReturnValue:
-    log.warning("database_lost", path=request.path)
+    log.warning("database_lost", path=logged_path())
     return explain(503)
 
 
 def on_fault(fault: Exception) -> ResponseReturnValue:
-    log.exception("request_failed", path=request.path)
+    log.exception("request_failed", path=logged_path())
     return explain(500)
 
 

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Collection
 from typing import Any
 
-from flask import abort, render_template, request
+from flask import abort, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.domain.acts import Role
@@ -14,8 +14,11 @@ from app.domain.folding import fold_address
 from app.operations import accounts, members, passwords, typed
 from app.operations import people as operations
 from app.queries import settings as queries
+from app.queries.feeds import feeds_of
 from app.queries.settings import PersonLine
 from app.web.access import MANAGERS, Visit, for_roles
+from app.web.calendar_pages import revoke_asked
+from app.web.hypermedia import go_to
 from app.web.listing import asked_number
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, day_of, sent, was_done
@@ -108,6 +111,15 @@ def enable_person(visit: Visit, member_id: int) -> ResponseReturnValue:
     return switched(visit, member_id, operations.enable_member)
 
 
+@pages.post("/o/<slug>/settings/people/<int:member_id>/calendar/revoke")
+@for_roles(*ADMINS)
+def revoke_address(visit: Visit, member_id: int) -> ResponseReturnValue:
+    """Let one of the person's calendar addresses lead nowhere."""
+    found_person(visit, member_id)
+    revoke_asked(visit.act, member_id)
+    return go_to(url_for("settings.person", slug=visit.place.slug, member_id=member_id))
+
+
 def switched(visit: Visit, member_id: int, deed: Callable[..., bool]) -> ResponseReturnValue:
     found, form = found_person(visit, member_id), Form({})
     if was_done(visit.act, form, lambda: deed(visit.act, member_id)):
@@ -122,7 +134,8 @@ def found_person(visit: Visit, member_id: int) -> PersonLine:
 def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseReturnValue:
     sites = queries.site_names(visit.act.session, visit.act.org, found.site_ids if found else ())
     heading = found.name if found else "Add a person"
-    return form_page(visit, FORM, heading, form, person=found, sites=list(sites.items()))
+    addresses = feeds_of(visit.act.session, visit.act.org, found.id) if found else []
+    return form_page(visit, FORM, heading, form, person=found, sites=list(sites.items()), addresses=addresses)
 
 
 def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:

@@ -70,6 +70,7 @@ CONTRACT = {
     "left_over? contents",
     "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
     "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
+    "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
     "mail_message": "org_id id token message_id recipient_id sent_to subject body sha256 handed_over_at",
     "delivery_hold": "org_id id held_at cause released_at? released_by?",
     "database_identity": "id system_identifier timeline_id noticed_at changed_at?",

@@ -29,7 +29,7 @@ from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
 from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
 from app.models.tenancy import walls
-from app.operations import answers, people
+from app.operations import answers, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
@@ -133,6 +133,7 @@ def filled(slug: str) -> Acme:
         act.session.flush()
         wish = {"upload_id": upload.id, "wish": "check", "asked_at": act.now, "asked_by": ana}
         act.session.add(ImportWork(org_id=act.org, **wish))
+        feeds.make_feed(act, ana, site)
     with acme.watching() as act:
         scan(act)
         deliver(act)

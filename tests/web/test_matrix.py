@@ -35,6 +35,7 @@ pytestmark = pytest.mark.furnished
 ADMINS = ("admin",)
 MANAGERS = ("admin", "officer")
 READERS = ("admin", "officer", "inspector")
+EVERYBODY = ("admin", "officer", "staff", "inspector")
 ANSWERING = ("admin", "officer", "staff")
 
 # Who may, and what comes: 200 a page, 303 done, 422 the form again, since nothing was filled in.
@@ -78,6 +79,9 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/inbox/<int:claim_id>/opened": (ANSWERING, 303),
     "POST /o/<slug>/inbox/<int:claim_id>/answer": (ANSWERING, 422),
     "POST /o/<slug>/inbox/<int:claim_id>/take-back": (ANSWERING, 303),
+    "GET /o/<slug>/calendar": (EVERYBODY, 200),
+    "POST /o/<slug>/calendar": (EVERYBODY, 200),  # The page with the new address.
+    "POST /o/<slug>/calendar/revoke": (EVERYBODY, 404),  # It must name an address, and names none.
     "GET /o/<slug>/evidence": (READERS, 200),
     "GET /o/<slug>/evidence/undelivered": (READERS, 200),
     "GET /o/<slug>/evidence/nobody-to-tell": (READERS, 200),
@@ -117,6 +121,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/settings/people/<int:member_id>": (ADMINS, 422),
     "POST /o/<slug>/settings/people/<int:member_id>/disable": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/enable": (ADMINS, 303),
+    "POST /o/<slug>/settings/people/<int:member_id>/calendar/revoke": (ADMINS, 404),  # It must name an address.
     "GET /o/<slug>/settings/people/import": (ADMINS, 200),
     "POST /o/<slug>/settings/people/import": (ADMINS, 422),
     "GET /o/<slug>/settings/people/import/<int:people_file_id>": (ADMINS, 200),
@@ -140,6 +145,7 @@ OUTSIDE = {
     "POST /login": (422, 422),
     "GET /status": (200, 200),
     "GET /healthz": (200, 200),
+    "GET /calendar/<token>.ics": (404, 404),  # Of this token; the right ones are in test_calendar.
     "GET /assets/<stamp>/<name>": (404, 404),  # Of this stamp; the right one is in test_headers.
     "POST /logout": (302, 303),
 }

@@ -20,7 +20,6 @@ pages = Blueprint("calendar_feed", __name__)
 
 NOT_THERE = "There is no calendar at this address. Make a new address in Onus, under Calendar.\n"
 HEADERS = {
-    "Cache-Control": "private, no-store",
     "Content-Disposition": 'inline; filename="onus.ics"',
     "X-Robots-Tag": "noindex",  # Should the address ever stand on a page of somebody's.
 }

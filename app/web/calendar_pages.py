@@ -18,24 +18,22 @@ from app.web.typed_form import Form, sent, was_done
 pages = Blueprint("calendar", __name__)
 
 EVERYBODY = tuple(Role)  # Inspectors, too: an address is their own way of reading, and changes nothing of the register.
+MINE = "mine"
 PAGE = ("calendar/index.html", "calendar/fragments/_calendar.html")
 
 
 @pages.get("/o/<slug>/calendar")
 @for_roles(*EVERYBODY)
 def index(visit: Visit) -> ResponseReturnValue:
-    return calendar_page(visit, Form({"site": ""}))
+    return calendar_page(visit, Form({"dates": MINE}))
 
 
 @pages.post("/o/<slug>/calendar")
 @for_roles(*EVERYBODY)
 def make(visit: Visit) -> ResponseReturnValue:
     """The page with the new address, which nobody can show again."""
-    form, made = sent("site"), list[str]()
-    chosen = form.values["site"]
-    if chosen and chosen not in {str(site_id) for site_id, _ in sites_of(visit)}:
-        abort(404)
-    site_id = int(chosen) if chosen else None
+    form, made = sent("dates"), list[str]()
+    site_id = chosen_site(visit, form)
     if not was_done(visit.act, form, lambda: made.append(feeds.make_feed(visit.act, visit.person.member_id, site_id))):
         return calendar_page(visit, form)
     path = url_for("calendar_feed.feed", token=made[0])
@@ -58,6 +56,16 @@ def revoke_asked(act: Act, member_id: int) -> None:
         feeds.revoke_feed(act, member_id, int(named))
     except LookupError:
         abort(404)
+
+
+def chosen_site(visit: Visit, form: Form) -> int | None:
+    """The site whose dates are wanted, or None for the person's own; a site that was not offered is not there: 404."""
+    chosen = form.values["dates"]
+    if not chosen:
+        form.faults["dates"] = "Choose which dates."
+    if chosen in ("", MINE):
+        return None
+    return int(chosen) if chosen in {str(site_id) for site_id, _ in sites_of(visit)} else abort(404)
 
 
 def calendar_page(visit: Visit, form: Form, address: str | None = None) -> Response:

@@ -17,7 +17,6 @@ from app.domain.calendars import DAY
 from app.queries.feeds import Dated, Feed
 
 PRODUCT = "-//Onus//Register//EN"
-LOOK_AGAIN = dt.timedelta(hours=1)
 LONGEST_LINE = 75  # Octets, without the line break (RFC 5545 section 3.1).
 # A text may hold no control character but a tab; line breaks are escaped (section 3.3.11).
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -30,8 +29,8 @@ def calendar_of(feed: Feed, dates: Sequence[Dated], address: str) -> bytes:
     calendar.add("prodid", PRODUCT)
     calendar.add("calscale", "GREGORIAN")
     calendar.add("x-wr-calname", vText(plain(feed.name)))
-    calendar.add("refresh-interval", vDuration(LOOK_AGAIN), parameters={"VALUE": "DURATION"})
-    calendar.add("x-published-ttl", vText(vDuration(LOOK_AGAIN).to_ical().decode()))  # The same, for Outlook.
+    calendar.add("refresh-interval", vDuration(dt.timedelta(hours=1)), parameters={"VALUE": "DURATION"})
+    calendar.add("x-published-ttl", vText("PT1H"))  # The same hour, for Outlook. What must be in time are the alerts.
     for one in dates:
         calendar.add_component(event_of(feed, one, address))
     # The library folds a line with a letter beyond ASCII an octet too early, and letter by letter, which is slow.

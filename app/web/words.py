@@ -201,6 +201,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "opened": "Opened in the app", "acknowledged": "Answered", "answer_taken_back": "Answer taken back",
         "mail_trial_asked": "Test mail asked for", "mail_trial_handed_over": "Test mail sent to the mail server",
         "mail_trial_settled": "What became of a test mail",
+        "calendar_feed_made": "Calendar address made", "calendar_feed_revoked": "Calendar address revoked",
     },
     "trial_end": {
         "taken": "The mail server took it. Look whether it is there, among unwanted mail, too: Onus cannot know that.",

@@ -26,7 +26,7 @@ from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
-from app.operations import obligations, people, register, rules, uploads
+from app.operations import feeds, obligations, people, register, rules, uploads
 from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
 from app.operations.places import change_organisation
@@ -86,6 +86,7 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
     with acme.acting() as act:
         place.ids["claim_id"] = claim_of(act, "P-1")
         answer(act, acme.members[owner], worded)
+        feeds.make_feed(act, acme.members[owner], place.ids["yard_id"])
         end_some(act, acme.members[owner], worded)
     return place
 

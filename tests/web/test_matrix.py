@@ -80,7 +80,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/inbox/<int:claim_id>/answer": (ANSWERING, 422),
     "POST /o/<slug>/inbox/<int:claim_id>/take-back": (ANSWERING, 303),
     "GET /o/<slug>/calendar": (EVERYBODY, 200),
-    "POST /o/<slug>/calendar": (EVERYBODY, 200),  # The page with the new address.
+    "POST /o/<slug>/calendar": (EVERYBODY, 422),
     "POST /o/<slug>/calendar/revoke": (EVERYBODY, 404),  # It must name an address, and names none.
     "GET /o/<slug>/evidence": (READERS, 200),
     "GET /o/<slug>/evidence/undelivered": (READERS, 200),

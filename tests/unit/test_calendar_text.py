@@ -110,6 +110,12 @@ def test_no_control_character_and_no_line_of_its_own_can_be_smuggled_in() -> Non
     assert raw.count(b"\n") == raw.count(b"\r") == raw.count(b"\r\n")
 
 
+def test_a_backslash_before_any_letter_is_a_backslash() -> None:
+    """The N of a path is no line break (H35)."""
+    raw = calendar(replace(LAMP, notes="C:\\Notes\\new, \\; \\\\"))
+    assert b"\r\nDESCRIPTION:C:\\\\Notes\\\\new\\, \\\\\\; \\\\\\\\\r\n" in raw
+
+
 @pytest.mark.parametrize("extra", range(8))
 def test_a_line_is_folded_at_75_octets_and_never_within_a_letter(extra: int) -> None:
     lines = folded("x" * extra + A_PARAGRAPH).split(b"\r\n")
@@ -123,6 +129,8 @@ def test_a_line_is_folded_at_75_octets_and_never_within_a_letter(extra: int) -> 
 def test_a_line_of_75_octets_is_not_folded() -> None:
     assert folded("x" * 75) == b"x" * 75 + b"\r\n"
     assert folded("x" * 76) == b"x" * 75 + b"\r\n x\r\n"
+    assert folded("x" * 149) == b"x" * 75 + b"\r\n " + b"x" * 74 + b"\r\n"
+    assert folded("x" * 150) == b"x" * 75 + b"\r\n " + b"x" * 74 + b"\r\n x\r\n"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=300))

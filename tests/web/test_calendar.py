@@ -152,6 +152,23 @@ def test_h35_each_change_of_date_and_title_and_each_end_raises_the_sequence(read
     ]
 
 
+def test_what_happens_to_one_deadline_leaves_the_others_of_its_entry_as_they_are(reader: Reader, crane: int) -> None:
+    entry_of = lambda act: register.find_subject(act, "C-3")  # noqa: E731
+    reader.do(lambda act: obligations.add_obligation(act, entry_of(act), DUE + 9 * DAY))
+    token = reader.make("Bruno")
+    for deed in (lambda act: obligations.move(act, crane, DUE + DAY, "agreed"),
+                 lambda act: register.retitle(act, entry_of(act), "Crane")):  # fmt: skip
+        reader.do(deed, NOW + HOUR)
+    reader.do(lambda act: obligations.add_obligation(act, entry_of(act), DUE + 10 * DAY), NOW + 2 * HOUR)
+    found = Calendar.from_ical(reader.get(token, NOW + 2 * HOUR).data).walk("VEVENT")
+    assert [(event["dtstart"].dt, event["sequence"]) for event in found] == [
+        (DUE + DAY, 2),
+        (DUE + 9 * DAY, 1),
+        (DUE + 10 * DAY, 0),
+    ]
+    assert [event["dtstamp"].dt for event in found] == [NOW + HOUR, NOW + HOUR, NOW + 2 * HOUR]
+
+
 def test_what_was_closed_stays_called_off_for_sixty_days(reader: Reader, crane: int) -> None:
     token = reader.make("Bruno")
     reader.do(lambda act: obligations.close(act, crane, "not_required", reason="replaced"))
@@ -175,6 +192,9 @@ def test_drafts_and_archived_sites_are_not_shown_and_a_pause_hides_nothing(reade
     def furnish(act: Act) -> None:
         people.add_site(act, "Old yard", "Europe/Madrid")
         add(act, "DRAFT", status="draft")
+        add(act, "CLOSED-DRAFT")
+        obligations.close(act, obligations.find_obligation(act, register.find_subject(act, "CLOSED-DRAFT")).id, "met")
+        register.find_subject(act, "CLOSED-DRAFT").status = "draft"
         add(act, "PAUSED", snoozed_until=NOW.date() + 9 * DAY)
         add(act, "AWAY", at="Old yard", owner_member_id=reader.acme.members["Ana"])
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     select,
     tuple_,
 )
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.acts import InForce, Status
@@ -180,7 +181,7 @@ def _next_deadline(org: int) -> Subquery:
     would look for each one's among all of them.
     """
     open_ones = select(Obligation).where(Obligation.org_id == org, Obligation.closed_at.is_(None))
-    first = open_ones.distinct(Obligation.subject_id).order_by(Obligation.subject_id, Obligation.due_on)
+    first = open_ones.ext(distinct_on(Obligation.subject_id)).order_by(Obligation.subject_id, Obligation.due_on)
     return first.subquery("due")
 
 

@@ -32,6 +32,17 @@ class Basis(StrEnum):
     calendar = "calendar"
 
 
+class NextFrom(StrEnum):
+    """Where the next due date of what is renewed comes from: the new paper, a basis of the recurrence, a person."""
+
+    paper = "paper"
+    due = Basis.due.value
+    done = Basis.done.value
+    calendar = Basis.calendar.value
+    person = "person"
+    nothing = "nothing"
+
+
 class OnlyIf(StrEnum):
     """The condition of a rule."""
 

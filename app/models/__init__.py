@@ -1,6 +1,7 @@
 """The tables. Importing this package makes all of them known to `Base.metadata`."""
 
 from app.models.base import Base
+from app.models.documents import Attachment, Document
 from app.models.feeds import CalendarFeed
 from app.models.imports import ImportUpload, ImportWork
 from app.models.ledger import (
@@ -24,9 +25,9 @@ from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleS
 from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
-    "Account", "Acknowledgement", "AlertRule", "AuditEvent", "AuditUnsealed", "Base", "CalendarFeed",
-    "DatabaseIdentity", "Delivery", "DeliveryAttempt", "DeliveryHold", "ImportRun", "ImportUpload", "ImportWork",
-    "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberSite", "NotificationLedger", "Obligation",
-    "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue",
-    "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
+    "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base", "CalendarFeed",
+    "DatabaseIdentity", "Delivery", "DeliveryAttempt", "DeliveryHold", "Document", "ImportRun", "ImportUpload",
+    "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberSite", "NotificationLedger",
+    "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold",
+    "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

@@ -66,7 +66,26 @@ def add_obligation(act: Act, subject: Subject, due_on: dt.date) -> Obligation:
     return _opened(act, subject.id, due_on)
 
 
-def _opened(act: Act, subject_id: int, due_on: dt.date, after: int | None = None) -> Obligation:
+def open_successor(act: Act, obligation: Obligation, subject: Subject, due_on: dt.date, source: str) -> Obligation:
+    """The deadline that follows one that was renewed, on this day; `source` says where the day comes from.
+
+    Renewed, reopened and renewed again gives one, on the last day. Refused on a day that was closed already.
+    """
+    typed.register_day(due_on, "The next due date")
+    opened = _opened_before(act, obligation)
+    if opened is not None and opened.closed_at is None:
+        if opened.due_on != due_on:
+            move(act, opened.id, due_on, MoveReason.other)
+        return opened
+    found = _opened(act, subject.id, due_on, after=obligation.id, source=source)
+    if found.closed_at is not None:
+        raise Refused(f"{subject.reference} has a deadline on {due_on} already, and it is closed: choose another day.")
+    return found
+
+
+def _opened(
+    act: Act, subject_id: int, due_on: dt.date, after: int | None = None, source: str | None = None
+) -> Obligation:
     """`after` is the obligation whose completion opens this one."""
     key = {"org_id": act.org, "subject_id": subject_id, "due_on": due_on}
     adding = insert(Obligation).values(**key, first_due_on=due_on, opened_at=act.now).on_conflict_do_nothing()
@@ -74,6 +93,7 @@ def _opened(act: Act, subject_id: int, due_on: dt.date, after: int | None = None
     if obligation_id is not None:
         changed(act, subject_id=subject_id)
         detail: dict[str, Any] = {"obligation_id": obligation_id, "due_on": iso(due_on), "after_obligation_id": after}
+        detail |= {"source": source} if source else {}
         act.record("obligation_opened", subject_id=subject_id, **detail)
         follow(act, [subject_id])
     return act.session.scalars(select(Obligation).filter_by(**key)).one()
@@ -87,8 +107,11 @@ def close(
     reason: str | None = None,
     note: str = "",
     member_id: int | None = None,
+    *,
+    opens_next: bool = True,
 ) -> bool:
-    """Close it once; what is closed already stays as it is. One that was met opens the next of its recurrence.
+    """Close it once; what is closed already stays as it is. One that was met opens the next of its recurrence,
+    unless `opens_next` is false: then the caller opens what follows.
 
     `met_on` is the day it was done, the site's today if none is given. Closing without doing needs a reason.
     """
@@ -105,8 +128,8 @@ def close(
     obligation.closed_at, obligation.closed_by = act.now, member_id
     obligation.outcome, obligation.reason, obligation.note = became, why, noted
     _record_closing(act, obligation)
-    if became is Outcome.met and subject.recurrence is not None:
-        _open_next(act, obligation, subject, subject.recurrence)
+    if became is Outcome.met and opens_next:
+        _open_next(act, obligation, subject)
     return True
 
 
@@ -124,19 +147,28 @@ def _record_closing(act: Act, obligation: Obligation) -> None:
     )
 
 
-def _open_next(act: Act, obligation: Obligation, subject: Subject, recurrence: str) -> None:
+def next_of(act: Act, obligation: Obligation, subject: Subject, met_on: dt.date | None) -> dt.date | None:
+    """The date of the recurrence after this one; None where it does not come again, or only after the last year."""
+    if subject.recurrence is None:
+        return None
+    if subject.recurrence_basis == Basis.done and met_on is not None:
+        due_on = recurrences.occurrence(met_on, subject.recurrence, 1)
+        due_on = _not_closed(act, subject, due_on, met_on)
+    else:
+        anchor = subject.series_from or obligation.first_due_on
+        due_on = recurrences.next_due(anchor, subject.recurrence, after=obligation.due_on)
+    return due_on if due_on <= typed.LAST_DAY else None
+
+
+def _open_next(act: Act, obligation: Obligation, subject: Subject) -> None:
     """Open the next occurrence, once: completed, reopened and completed again gives one, on the date of the last."""
     if subject.recurrence_basis == Basis.calendar:
         return  # The next one is there already, or the watch opens it: it does not hang on this one.
-    if subject.recurrence_basis == Basis.done and obligation.met_on is not None:
-        due_on = recurrences.occurrence(obligation.met_on, recurrence, 1)
-        due_on = _not_closed(act, subject, due_on, obligation.met_on)
-    else:
-        anchor = subject.series_from or obligation.first_due_on
-        due_on = recurrences.next_due(anchor, recurrence, after=obligation.due_on)
-        _remember_wanted_day(act, subject, anchor, due_on)
-    if due_on > typed.LAST_DAY:
+    due_on = next_of(act, obligation, subject, obligation.met_on)
+    if due_on is None:
         return
+    if subject.recurrence_basis != Basis.done:
+        _remember_wanted_day(act, subject, subject.series_from or obligation.first_due_on, due_on)
     opened = _opened_before(act, obligation)
     if opened is None:
         _opened(act, subject.id, due_on, after=obligation.id)
@@ -296,8 +328,13 @@ def _refuse_closed(obligation: Obligation, subject: Subject) -> None:
 
 
 def _locked(act: Act, obligation_id: int) -> tuple[Obligation, Subject]:
-    """The obligation, its row locked and read afresh, and its subject."""
-    query = select(Obligation).where(Obligation.org_id == act.org, Obligation.id == obligation_id).with_for_update()
+    return find_both(act, obligation_id, lock=True)
+
+
+def find_both(act: Act, obligation_id: int, lock: bool = False) -> tuple[Obligation, Subject]:
+    """The obligation, read afresh and its row locked if so wished, and its subject."""
+    query = select(Obligation).where(Obligation.org_id == act.org, Obligation.id == obligation_id)
+    query = query.with_for_update() if lock else query
     obligation = act.session.scalars(query.execution_options(populate_existing=True)).one()
     of = select(Subject).where(Subject.org_id == act.org, Subject.id == obligation.subject_id)
     return obligation, act.session.scalars(of).one()

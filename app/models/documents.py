@@ -1,0 +1,78 @@
+"""Papers: what was issued for an entry, under which number, and the files that prove it. Nothing of them is deleted."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import CheckConstraint, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, OrgId, OwnId, of_org, org_key
+
+
+class Document(Base):
+    """One paper of an entry: a permit, a certificate. One entered in error stays, and says when and by whom."""
+
+    __tablename__ = "document"
+    __table_args__ = (
+        org_key(),
+        of_org("subject_id", "subject"),
+        of_org("obligation_id", "obligation"),
+        of_org("replaces_id", "document"),
+        of_org("added_by", "member"),
+        of_org("withdrawn_by", "member"),
+        CheckConstraint("valid_until >= valid_from", name="validity"),
+        CheckConstraint("replaces_id <> id", name="not_its_own_successor"),
+        Index("document_subject_idx", "org_id", "subject_id", "id"),  # Serves the page of an entry.
+        # Serves the search by the beginning of a number: only these operators look past row-level security.
+        Index("document_number_idx", "org_id", "number_key", postgresql_ops={"number_key": "text_pattern_ops"}),
+        Index(
+            "document_replaced_once",
+            "org_id",
+            "replaces_id",
+            unique=True,
+            postgresql_where=text("replaces_id is not null and withdrawn_at is null"),
+        ),
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    subject_id: Mapped[int]
+    obligation_id: Mapped[int | None]  # The one that it closed.
+    number: Mapped[str]
+    number_key: Mapped[str]
+    issuer: Mapped[str] = mapped_column(server_default="")
+    issued_on: Mapped[dt.date | None]
+    valid_from: Mapped[dt.date | None]
+    valid_until: Mapped[dt.date | None]
+    replaces_id: Mapped[int | None]
+    note: Mapped[str] = mapped_column(server_default="")
+    added_at: Mapped[dt.datetime]
+    added_by: Mapped[int | None]
+    withdrawn_at: Mapped[dt.datetime | None]
+    withdrawn_by: Mapped[int | None]
+
+
+class Attachment(Base):
+    """A file of a paper, as it was sent. Its content is read only where it is given back."""
+
+    __tablename__ = "attachment"
+    __table_args__ = (
+        org_key(),
+        of_org("document_id", "document"),
+        of_org("added_by", "member"),
+        CheckConstraint("(content is null) = (dropped_at is not null)", name="dropped_without_content"),
+        Index("attachment_document_idx", "org_id", "document_id", "id"),  # Serves the page of an entry.
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    document_id: Mapped[int]
+    file_name: Mapped[str]
+    media_type: Mapped[str]
+    size: Mapped[int]
+    sha256: Mapped[str]
+    content: Mapped[bytes | None] = mapped_column(deferred=True)
+    added_at: Mapped[dt.datetime]
+    added_by: Mapped[int | None]
+    dropped_at: Mapped[dt.datetime | None]

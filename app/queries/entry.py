@@ -15,6 +15,7 @@ from app.domain.thresholds import in_order
 from app.models import Kind, Member, Obligation, RuleThreshold, SitePost, Subject
 from app.queries import watched
 from app.queries.facts import Reach, read_people, read_register
+from app.queries.papers import Paper, read_papers
 from app.queries.register import Line, read_line
 from app.queries.sight import Sight, SiteDay
 from app.queries.watched import Gap
@@ -84,6 +85,7 @@ class Entry:
     notes: str
     extra: Mapping[str, Any]
     deadlines: Sequence[Deadline]
+    papers: Sequence[Paper]
     parts: Sequence[tuple[int, str, str]]
     watching: Sequence[Watching]
     gap: Gap | None
@@ -102,6 +104,16 @@ class Entry:
         """The last one first."""
         return [one for one in reversed(self.deadlines) if not one.is_open]
 
+    @property
+    def current_papers(self) -> list[Paper]:
+        """Those that nothing has replaced, the last one first."""
+        return [one for one in self.papers if one.is_current]
+
+    def proof_of(self, obligation_id: int) -> str | None:
+        """The number of the paper with which a deadline was renewed."""
+        closing = (one.number for one in self.papers if one.obligation_id == obligation_id and not one.withdrawn_at)
+        return next(closing, None)
+
     def deadline(self, obligation_id: int) -> Deadline | None:
         return next((one for one in self.deadlines if one.id == obligation_id), None)
 
@@ -118,6 +130,7 @@ def read_entry(session: Session, sight: Sight, subject_id: int) -> Entry | None:
         line=line,
         site=site,
         deadlines=_deadlines(session, sight.org, subject_id),
+        papers=read_papers(session, sight.org, subject_id),
         parts=_parts(session, sight, subject_id),
         post_holders=_post_holders(session, sight.org, site, facts["owner_post_id"]),
         watching=rules,

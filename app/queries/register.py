@@ -35,6 +35,7 @@ from app.queries import watched
 from app.queries.facts import read_people, read_register
 from app.queries.keyset import PAGE
 from app.queries.last_alerts import LastAlert, read_last_alerts
+from app.queries.papers import FoundPaper, numbered, read_found
 from app.queries.sight import Sight
 from app.queries.watched import Gap
 
@@ -109,6 +110,7 @@ class Line:
     in_force_meanwhile: str | None
     gap: Gap | None = None
     last_alert: LastAlert | None = None
+    papers: Sequence[FoundPaper] = ()  # Those that were searched for by number.
 
     @property
     def is_filed_in_force(self) -> bool:
@@ -142,7 +144,8 @@ def read_page(session: Session, sight: Sight, filters: Filters, after: str = "")
     query = query.order_by(*leading, entries.c.is_part, entries.c.own_1, entries.c.own_2, entries.c.id)
     found = session.execute(query.limit(PAGE + 1)).all()
     lines = [_line(dict(row._mapping), sight) for row in found[:PAGE]]
-    return Page(_told(session, sight, lines), _key_of(dict(found[PAGE - 1]._mapping)) if len(found) > PAGE else None)
+    lines = _with_papers(session, sight, filters.text.strip(), _told(session, sight, lines))
+    return Page(lines, _key_of(dict(found[PAGE - 1]._mapping)) if len(found) > PAGE else None)
 
 
 def read_line(session: Session, sight: Sight, subject_id: int) -> Line | None:
@@ -216,7 +219,8 @@ def _conditions(session: Session, sight: Sight, filters: Filters, entries: CTE) 
     found, columns = [], entries.c
     if filters.text.strip():
         in_reference = columns.reference_key.contains(fold_reference(filters.text), autoescape=True)
-        found.append(or_(in_reference, columns.title.icontains(filters.text.strip(), autoescape=True)))
+        in_title = columns.title.icontains(filters.text.strip(), autoescape=True)
+        found.append(or_(in_reference, in_title, columns.id.in_(numbered(sight.org, filters.text))))
     if filters.site_id is not None:
         found.append(columns.site_id == filters.site_id)
     if filters.kind_id is not None:
@@ -290,7 +294,7 @@ def read_key(text: str) -> list[str | int] | None:
 
 
 def _line(row: Mapping[str, Any], sight: Sight) -> Line:
-    names = set(Line.__dataclass_fields__) - {"site", "timezone", "gap", "last_alert"}
+    names = set(Line.__dataclass_fields__) - {"site", "timezone", "gap", "last_alert", "papers"}
     site = sight.sites[row["site_id"]]
     return Line(site=site.name, timezone=site.timezone, **{name: row[name] for name in names})
 
@@ -304,3 +308,11 @@ def _told(session: Session, sight: Sight, lines: Sequence[Line]) -> list[Line]:
     register = read_register(session, sight.org, ids)
     gaps = {row.subject_id: row.gap for row in watched.unwatched(register, read_people(session, sight.org), sight.now)}
     return [replace(line, last_alert=told.get(line.id), gap=gaps.get(line.id)) for line in lines]
+
+
+def _with_papers(session: Session, sight: Sight, text: str, lines: list[Line]) -> list[Line]:
+    """The lines, each with its papers that the search is about."""
+    if not text or not lines:
+        return lines
+    found = read_found(session, sight.org, text, [line.id for line in lines])
+    return [replace(line, papers=found.get(line.id, ())) for line in lines]

@@ -30,7 +30,7 @@ from app.web.listing import RowId
 from app.web.navigation import pages_for, stops_of, unread_count
 
 SIGNED_IN_FOR = dt.timedelta(hours=12)  # ASVS 7.3.2: then a person signs in again, whatever they did meanwhile.
-LARGEST_REQUEST = 25_000_000  # Bytes; a register of 20 MB and its form fit in.
+LARGEST_REQUEST = 25_000_000  # Bytes; a file of 20 MB, the most that a paper may have, and its form fit in.
 
 
 def serve(app: Flask) -> None:

@@ -13,7 +13,8 @@ from app.queries.entry_history import read_history
 from app.queries.sight import Sight
 from app.web import register
 from app.web.access import MANAGERS, READERS, Visit, for_roles
-from app.web.deadline_acts import ADDING, DEADLINE_DEEDS
+from app.web.deadline_acts import ADDING
+from app.web.deadline_acts import DEADLINE_DEEDS as OTHER_DEADLINE_DEEDS
 from app.web.entry_acts import DEEDS, Call, Deed
 from app.web.entry_alerts import shown_alerts
 from app.web.entry_fields import place, read_form
@@ -22,12 +23,14 @@ from app.web.entry_parts import BELONGING
 from app.web.entry_texts import EDITING
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_number, sight_of
+from app.web.paper_acts import PAPER_DEEDS, RENEWING
 from app.web.tags import WHY_NOT, left_of, tags_of
 from app.web.typed_form import Form, was_done
 
 pages = register.pages  # The register and its entries are one part of the product, and of the menu.
 
-ENTRY_DEEDS = {**EDITING, **ADDING, **BELONGING, **DEEDS}
+ENTRY_DEEDS = {**EDITING, **ADDING, **PAPER_DEEDS, **BELONGING, **DEEDS}
+DEADLINE_DEEDS = {**RENEWING, **OTHER_DEADLINE_DEEDS}
 
 
 @pages.get("/o/<slug>/register/<int:subject_id>")

@@ -35,6 +35,15 @@ BESIDE = (
     (" has an entry ", "reference"),
     (" has an entry ", "site"),
     ("The name of a kind ", "new_kind"),
+    ("The number of the paper", "number"),
+    ("The issuer ", "issuer"),
+    ("The day of issue ", "issued_on"),
+    ("The first day of validity ", "valid_from"),
+    ("The last day of validity ", "valid_until"),
+    ("The paper that it replaces ", "replaces"),
+    ("The file ", "file"),
+    ("The next due date ", "next_due_on"),
+    (" has a deadline on ", "next_due_on"),
     ("recurrence", "recurrence"),
     ("The day it was done ", "met_on"),
     ("The day of filing ", "filed_on"),
@@ -49,7 +58,7 @@ BESIDE = (
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a form. `kind` is text, day, area, choice or radio."""
+    """One field of a form. `kind` is text, day, area, choice, radio or file; of a file the form keeps the name."""
 
     name: str
     label: str
@@ -62,7 +71,14 @@ class Field:
 
 def read_form(fields: Sequence[Field]) -> Form:
     """The fields as they were sent; PostgreSQL keeps no NUL, and nobody can type one."""
-    return Form({field.name: request.form.get(field.name, "").replace("\0", "") for field in fields})
+    return Form({field.name: _sent(field).replace("\0", "") for field in fields})
+
+
+def _sent(field: Field) -> str:
+    if field.kind == "file":
+        file = request.files.get(field.name)
+        return (file.filename or "") if file else ""
+    return request.form.get(field.name, "")
 
 
 def place(form: Form, refused: Refused) -> None:

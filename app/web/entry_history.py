@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain.acts import NextFrom
 from app.domain.delivery import Resolution, State
 from app.queries.entry_history import Event, History, Names
 from app.web.words import OF, before, day, every, moment, word
 
 SCHEDULER, OPERATOR = "system:scheduler", "system:operator"
 EMPTY = "nothing"
-DATES = ("old", "new", "series_from", "snoozed_until")  # What is a date, besides whatever ends in _on.
+DATES = ("old", "new", "series_from", "snoozed_until", "valid_until")  # What is a date, besides whatever ends in _on.
 
 LABELS: Mapping[str, str] = {
     "title": "Title", "kind": "Kind", "kind_id": "Kind", "owner_member_id": "Responsible", "holder_id": "Holder",
@@ -121,7 +122,9 @@ def closed(detail: Mapping[str, Any], names: Names) -> str:
 
 def origin(detail: Mapping[str, Any]) -> str:
     if detail.get("after_obligation_id"):
-        return ", the next one"
+        return {NextFrom.paper: ", the last day of the new paper", NextFrom.person: ", the next one, as was said"}.get(
+            detail.get("source", ""), ", the next one"
+        )
     return {"series": ", the next by the calendar", "whole": ", as its whole's date says"}.get(
         detail.get("source", ""), ""
     )
@@ -159,6 +162,15 @@ def answered(detail: Mapping[str, Any], names: Names) -> str:
     return f"{names.of('member', detail.get('member'))} answered: {word(detail.get('answer'), 'answer')}{until}{done}"
 
 
+def paper_added(detail: Mapping[str, Any], _: Names) -> str:
+    """With what a reader needs to tell whether a file is still the same."""
+    until = f", valid until {on(detail, 'valid_until')}" if detail.get("valid_until") else ""
+    renewed = ", with which it was renewed" if detail.get("obligation_id") else ""
+    file = detail.get("file") or {}
+    kept = f", with the file {file['name']} (SHA-256 {file['sha256']})" if file else ""
+    return f"Added the paper {detail['number']}{until}{renewed}{kept}"
+
+
 BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "subject_created": created,
     "subject_snoozed": lambda d, _: f"Paused its alerts until {on(d, 'new')}",
@@ -168,6 +180,8 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "obligation_closed": closed,
     "obligation_reopened": lambda d, n: f"Opened {deadline(d, n)} again",
     "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}{with_whole(d)}",
+    "paper_added": paper_added,
+    "paper_withdrawn": lambda d, _: f"Marked the paper {d['number']} as entered in error",
     "recurrence_anchored": lambda d, _: f"Later dates are counted from {on(d, 'series_from')}",
     "obligation_filed": lambda d, n: f"Filed {deadline(d, n)} with the authority",
     "filing_ended": lambda d, n: f"Noted the answer of the authority to {deadline(d, n)}",

@@ -27,7 +27,10 @@ WORDS = {
     403: ("Not for your role", "Your role does not include this. Ask an administrator of your organisation."),
     404: ("Not found", "There is nothing at this address, or nothing that you may see."),
     405: ("Not possible here", "This address does not do that. Go back and use the buttons of the page."),
-    413: ("Too large", "What was sent is larger than Onus accepts: a register has at most 10 MB."),
+    413: (
+        "Too large",
+        "What was sent is larger than Onus accepts: a register has at most 10 MB, a paper 20 MB.",
+    ),
     500: ("A fault of ours", "Something went wrong here. Nothing of what you sent was kept; it is safe to try again."),
     503: ("The database cannot be reached", "Nothing of what you sent was kept. Try again in a minute."),
 }

@@ -22,7 +22,6 @@ from app.imports.look import Look, look_at
 from app.operations import uploads, wishes
 from app.queries.imports import read_run_of_file, read_runs, read_waiting
 from app.web.access import MANAGERS, Visit, for_roles
-from app.web.entry import pages
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_form import (
     accepted,
@@ -38,6 +37,7 @@ from app.web.import_form import (
 )
 from app.web.import_work import findings_of, is_at_work, is_awaited, progress_of, work_of
 from app.web.listing import asked_after, next_page, sight_of
+from app.web.papers import pages
 from app.web.sent_file import sent_file
 from app.web.typed_form import Form, was_done
 

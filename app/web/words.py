@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from flask import Flask
 
+from app.domain import media
 from app.domain.acts import Outcome
 from app.domain.delivery import Fate, Resolution, State
 from app.domain.delivery import Outcome as Reply
@@ -98,6 +99,15 @@ OF: Mapping[str, Mapping[str, str]] = {
     "in_force": {"yes": "Yes", "no": "No", "unclear": "Unclear"},
     "filing_result": {"granted": "Granted", "refused": "Refused", "withdrawn": "Withdrawn"},
     "basis": {"due": "from the due date", "done": "from the day it was done", "calendar": "by the calendar, also while the last one is open"},
+    "media_type": {
+        media.PDF: "PDF", media.JPEG: "JPEG", media.PNG: "PNG", media.HEIC: "HEIC", media.TIFF: "TIFF",
+        media.WEBP: "WebP", media.DOCX: "DOCX", media.XLSX: "XLSX", media.ODT: "ODT", media.ODS: "ODS",
+        media.MAIL: "e-mail", media.TEXT: "text", media.CSV: "CSV",
+    },
+    "next_from": {
+        "paper": "the day until which the new paper is valid", "person": "as a person said",
+        "nothing": "no next date",
+    },
     "start": {"now": "alerts that are due already are sent", "next": "alerts from the next one on"},
     "import_outcome": {
         "new": "New", "changed": "Changed", "unchanged": "Unchanged", "confirm": "To confirm",
@@ -272,6 +282,13 @@ def every(recurrence: str | None) -> str:
         return "every year on " + " and ".join(filter(None, [", ".join(days[:-1]), days[-1]]))
     unit = {"d": "day", "w": "week", "m": "month", "y": "year"}[recurrence[-1]]
     return f"every {unit}" if recurrence[:-1] == "1" else f"every {recurrence[:-1]} {unit}s"
+
+
+def next_from(source: str, recurrence: str | None) -> str:
+    """Where the next due date comes from: every year, counted from the due date; or the new paper."""
+    if source in OF["basis"] and recurrence:
+        return f"{every(recurrence)}, counted {OF['basis'][source]}"
+    return OF["next_from"][source]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -25,8 +25,8 @@ from app.imports.people_headers import PEOPLE
 from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.models import Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
-from app.operations import feeds, obligations, people, register, rules, uploads
+from app.models import Attachment, Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
+from app.operations import documents, feeds, obligations, people, register, rules, uploads
 from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
 from app.operations.places import change_organisation
@@ -78,6 +78,8 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
     with acme.acting() as act:
         bring_some(act, place, worded)
         bring_people(act, place, worded)
+    with acme.acting() as act:
+        add_papers(act, place, worded)
     with acme.watching() as act:
         place.ids["delivery_id"] = spoil_messages(act, worded)
         hold_some(act, worded)
@@ -134,6 +136,17 @@ def add_rules(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
     rule = factories.rule(act, worded("Permits"), ("90d", "30d", "7d"), to, ("in_app", "email"))
     place.ids["rule_id"] = rule.id
     rules.switch(act, factories.rule(act, worded("Off"), kinds=[worded("permit")], sites=["Madrid"]).name, False)
+
+
+def add_papers(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    """P-1 has a current paper with a file, one that it replaced, and one that was entered in error."""
+    subject = register.get_subject(act, place.ids["subject_id"])
+    file = documents.SentFile("permit.txt", b"Permit C-2")
+    old = documents.add_paper(act, subject, documents.Paper(worded("C-1"), worded("Water authority"), days(-400)))
+    more = documents.Paper(worded("C-2"), valid_from=days(-9), valid_until=days(90), note=worded("In red."), file=file)
+    new = documents.add_paper(act, subject, more, old, place.ids["member_id"])
+    documents.withdraw(act, subject, documents.add_paper(act, subject, documents.Paper(worded("C-3"))), worded("Typo"))
+    place.ids["attachment_id"] = act.session.query(Attachment.id).filter_by(org_id=act.org, document_id=new).one()[0]
 
 
 def bring_some(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:

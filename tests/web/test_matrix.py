@@ -66,6 +66,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/register/<int:subject_id>/<deed>": (MANAGERS, 422),
     "GET /o/<slug>/register/<int:subject_id>/deadlines/<int:obligation_id>/<deed>": (MANAGERS, 200),
     "POST /o/<slug>/register/<int:subject_id>/deadlines/<int:obligation_id>/<deed>": (MANAGERS, 422),
+    "GET /o/<slug>/register/<int:subject_id>/files/<int:attachment_id>": (READERS, 200),
     "GET /o/<slug>/rules": (MANAGERS, 200),
     "POST /o/<slug>/rules": (MANAGERS, 422),
     "GET /o/<slug>/rules/new": (MANAGERS, 200),

@@ -1,0 +1,170 @@
+"""What can be done with the papers of an entry: renew a deadline with a new one, add one, mark one as wrong.
+
+The file of a paper is read within its limit, and checked before anything is written; a form that is shown again says
+that the file must be chosen again, since no form can keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import request
+
+from app.domain.acts import NextFrom
+from app.domain.media import ACCEPTED, LARGEST_FILE, media_type
+from app.operations import documents
+from app.queries.entry import Deadline, Entry
+from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
+from app.web.entry_fields import Field, Options, offered
+from app.web.words import day, next_from
+
+PROPOSED, ON_A_DAY, NONE = "proposed", "day", "none"
+FILE_HINT = f"At most {LARGEST_FILE // 1_000_000} MB: {ACCEPTED}."
+
+FIELDS = (
+    Field("number", "Number", hint="The number on the paper. It may be the old one.", is_required=True),
+    Field("issuer", "Issued by", hint="The authority or body that issued it."),
+    Field("issued_on", "Issued on", "day"),
+    Field("valid_from", "Valid from", "day"),
+    Field("valid_until", "Valid until", "day"),
+    Field("file", "File", "file", hint=FILE_HINT),
+)
+
+
+def paper_of(call: Call) -> documents.Paper:
+    """What was typed; whatever is wrong stands beside its field."""
+    form = call.form
+    if not str(form.values["number"]).strip():
+        form.faults["number"] = "Write the number of the paper."
+    days = {name: call.day(name) for name in ("issued_on", "valid_from", "valid_until")}
+    number, issuer = str(form.values["number"]), str(form.values["issuer"])
+    return documents.Paper(number, issuer, **days, note=call.note, file=file_of(call))
+
+
+def file_of(call: Call) -> documents.SentFile | None:
+    """The file, if one was chosen, looked at already: nothing larger than the limit is kept in memory."""
+    sent = request.files.get("file")
+    if sent is None or not sent.filename:
+        return None
+    content = sent.stream.read(LARGEST_FILE + 1)
+    call.form.check("file", media_type, sent.filename, content)
+    return documents.SentFile(sent.filename, content)
+
+
+def renew(call: Call) -> Do:
+    """The new paper, the deadline done with it, and what comes next: as proposed, on a day, or nothing."""
+    paper, met_on = paper_of(call), call.day("met_on", "Choose the day on which it was done.")
+    if met_on is not None and met_on > call.today:
+        call.form.faults["met_on"] = f"This day is still to come: at the site it is {day(call.today)}."
+    chosen = offered(call.form, "next", nexts(call)) or PROPOSED
+    next_due_on = call.day("next_due_on", "Choose the next due date." if chosen == ON_A_DAY else None)
+    if chosen == PROPOSED and not call.form.is_wrong and has_nothing_to_propose(call, paper):
+        call.form.faults["next"] = (
+            "The paper has no last day and the entry does not come again: choose a day, or say that nothing comes next."
+        )
+    given = {"next_due_on": next_due_on if chosen == ON_A_DAY else None, "goes_on": chosen != NONE, "met_on": met_on}
+    member_id = call.visit.person.member_id
+    return lambda: documents.renew(call.act, call.obligation_id, paper, **given, member_id=member_id)
+
+
+def has_nothing_to_propose(call: Call, paper: documents.Paper) -> bool:
+    proposal = documents.propose_next(call.act, call.obligation_id, paper.valid_until)
+    return proposal.source == NextFrom.nothing
+
+
+def nexts(call: Call) -> Options:
+    return (
+        (PROPOSED, f"As proposed: {proposed(call)}"),
+        (ON_A_DAY, "On the day below"),
+        (NONE, "None: nothing comes next"),
+    )
+
+
+def proposed(call: Call) -> str:
+    """The proposal in words, and where it comes from. A last day of the paper may still be typed beside it."""
+    without_day = documents.propose_next(call.act, call.obligation_id)
+    says = next_from(without_day.source, call.entry.recurrence)
+    if without_day.source == NextFrom.nothing:
+        return next_from(NextFrom.paper, None)
+    on_day = f"{day(without_day.due_on)} ({says})"
+    if without_day.source == NextFrom.calendar:
+        return on_day
+    return f"{next_from(NextFrom.paper, None)}; without one, {on_day}"
+
+
+def renew_fields(call: Call) -> Sequence[Field]:
+    return (
+        *FIELDS,
+        Field("met_on", "Done on", "day", hint="The day on which the deadline was met.", is_required=True),
+        Field("next", "Next due date", "radio", nexts(call)),
+        Field("next_due_on", "Next due date, if it is another one", "day"),
+        NOTE,
+    )
+
+
+def renew_holds(call: Call) -> Mapping[str, Any]:
+    last = call.entry.current_papers[:1]
+    return {"met_on": call.today, "next": PROPOSED, "issuer": last[0].issuer if last else ""}
+
+
+def renew_says(call: Call) -> str:
+    last = call.entry.current_papers[:1]
+    replaces = f"The new paper replaces {last[0].number}. " if last else ""
+    return f"{replaces}The deadline is closed as done, and the next one is opened."
+
+
+def add(call: Call) -> Do:
+    paper = paper_of(call)
+    chosen = offered(call.form, "replaces", replaceable(call))
+    replaces_id, member_id = int(chosen) if chosen.isdecimal() else None, call.visit.person.member_id
+    return lambda: documents.add_paper(call.act, call.subject, paper, replaces_id, member_id)
+
+
+def replaceable(call: Call) -> Options:
+    return [(str(one.id), one.number) for one in call.entry.current_papers]
+
+
+def add_fields(call: Call) -> Sequence[Field]:
+    replaces = Field("replaces", "Replaces", "choice", replaceable(call), "None: it stands beside the others")
+    return (*FIELDS, *((replaces,) if call.entry.current_papers else ()), NOTE)
+
+
+def withdraw(call: Call) -> Do:
+    chosen = offered(call.form, "paper", removable(call))
+    if not chosen:
+        call.form.faults["paper"] = "Choose the paper."
+    note, member_id = call.note, call.visit.person.member_id
+    return lambda: documents.withdraw(call.act, call.subject, int(chosen), note, member_id)
+
+
+def removable(call: Call) -> Options:
+    return [(str(one.id), one.number) for one in call.entry.papers if one.withdrawn_at is None]
+
+
+def withdraw_fields(call: Call) -> Sequence[Field]:
+    return (Field("paper", "Paper", "choice", removable(call), "Choose a paper", is_required=True), NOTE)
+
+
+def can_be_renewed(entry: Entry, deadline: Deadline | None) -> bool:
+    return deadline is not None and deadline.is_open and is_alive(entry, deadline)
+
+
+RENEWING: Mapping[str, Deed] = {
+    "renew": Deed(
+        "Renew", "Renew", renew, can_be_renewed, renew_fields, renew_holds, renew_says, is_of_deadline=True,
+    ),
+}  # fmt: skip
+
+PAPER_DEEDS: Mapping[str, Deed] = {
+    "add-paper": Deed(
+        "Add a paper", "Add the paper", add, is_alive, add_fields,
+        says=lambda _: "No deadline is closed or opened by this. To close one with it, renew that deadline.",
+    ),
+    "withdraw-paper": Deed(
+        "A paper is wrong", "Mark it as entered in error", withdraw,
+        lambda entry, _: any(one.withdrawn_at is None for one in entry.papers), withdraw_fields,
+        says=lambda _: "Nothing is deleted: the paper stays, marked as entered in error. A deadline that was closed "
+        "with it stays closed; open it again if that was wrong, too.",
+    ),
+}  # fmt: skip

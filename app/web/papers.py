@@ -1,0 +1,32 @@
+"""The files of papers, given back as they came: always to be saved, never shown as a page of ours.
+
+Whoever may see the page of the entry may have its files.
+"""
+
+from __future__ import annotations
+
+from flask import Response, abort
+from flask.typing import ResponseReturnValue
+
+from app.queries.papers import read_file
+from app.web.access import READERS, Visit, for_roles
+from app.web.entry import pages
+from app.web.listing import sight_of
+
+__all__ = ["pages"]
+
+# Should a browser open it all the same, it is in a sandbox of its own: nothing runs, loads or submits.
+SANDBOX = "sandbox; default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+
+@pages.get("/o/<slug>/register/<int:subject_id>/files/<int:attachment_id>")
+@for_roles(*READERS)
+def file(visit: Visit, subject_id: int, attachment_id: int) -> ResponseReturnValue:
+    """One file of the entry; 404 where there is none that the visitor may see."""
+    found = read_file(visit.act.session, sight_of(visit), subject_id, attachment_id) or abort(404)
+    response = Response(found.content)
+    response.headers["Content-Type"] = found.media_type
+    response.headers.set("Content-Disposition", "attachment", filename=found.file_name)
+    response.headers["Content-Security-Policy"] = SANDBOX
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -5,6 +5,9 @@ Whoever may see the page of the entry may have its files.
 
 from __future__ import annotations
 
+import unicodedata
+from urllib.parse import quote
+
 from flask import Response, abort
 from flask.typing import ResponseReturnValue
 
@@ -26,7 +29,14 @@ def file(visit: Visit, subject_id: int, attachment_id: int) -> ResponseReturnVal
     found = read_file(visit.act.session, sight_of(visit), subject_id, attachment_id) or abort(404)
     response = Response(found.content)
     response.headers["Content-Type"] = found.media_type
-    response.headers.set("Content-Disposition", "attachment", filename=found.file_name)
+    response.headers["Content-Disposition"] = saved_as(found.file_name)
     response.headers["Content-Security-Policy"] = SANDBOX
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def saved_as(file_name: str) -> str:
+    """The header that has a file saved under this name, in ASCII and in full (RFC 6266, with RFC 8187)."""
+    plain = unicodedata.normalize("NFKD", file_name).encode("ascii", "ignore").decode()
+    plain = plain.translate(str.maketrans("", "", '"\\%'))
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(file_name, safe='')}"

@@ -14,7 +14,7 @@ from app.imports.people import Options, import_people, read_people
 from app.ledger import start
 from app.ledger.scan import scan
 from app.models import Account, AuditEvent, Obligation
-from app.operations import obligations, people, register, rules
+from app.operations import documents, obligations, people, register, rules
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -170,3 +170,59 @@ def test_of_a_file_and_a_person_who_is_added_at_once_one_address_is_one_member(r
     assert any(at_once(real_app, [file, adding]))
     with acme.acting() as act:
         assert act.run("select count(*) from member where org_id = :org").scalar_one() == 1
+
+
+def test_of_two_who_renew_at_once_one_does_and_there_is_one_paper(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        subject = factories.subject(act, "P-1", march(5), recurrence="1w")
+        due_id = obligations.find_obligation(act, subject).id
+        documents.add_paper(act, subject, documents.Paper("C-0"))
+
+    def renew(number: str) -> Callable[[], bool]:
+        paper = documents.Paper(number, valid_until=march(20), file=documents.SentFile("a.txt", number.encode()))
+        return unless_refused(acme, lambda act: documents.renew(act, due_id, paper) is not None)
+
+    def complete() -> bool:
+        with acme.acting() as act:
+            return obligations.close(act, due_id, "met")
+
+    assert at_once(real_app, [renew(f"C-{number}") for number in range(1, 5)]) == [False] * 3 + [True]
+    assert at_once(real_app, [complete, renew("C-9")]) == [False, False]
+    with acme.acting() as act:
+        rows = act.session.scalars(select(Obligation).order_by(Obligation.due_on))
+        assert [(row.due_on, row.outcome) for row in rows] == [(march(5), "met"), (march(20), None)]
+        assert act.run("select count(*), count(replaces_id) from document").one() == (2, 1)
+        assert act.run("select count(*) from attachment").scalar_one() == 1
+
+
+def test_of_one_who_closes_and_one_who_renews_at_once_one_does(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        subject = factories.subject(act, "P-1", march(5), recurrence="1w")
+        due_id = obligations.find_obligation(act, subject).id
+    paper = documents.Paper("C-1", valid_until=march(20))
+    deeds: list[Callable[[Act], bool]] = [
+        lambda act: documents.renew(act, due_id, paper) is not None,
+        lambda act: obligations.close(act, due_id, "met"),
+    ]
+    assert at_once(real_app, [unless_refused(acme, deed) for deed in deeds]) == [False, True]
+    with acme.acting() as act:
+        assert act.run("select count(*) from obligation where closed_at is null").scalar_one() == 1
+
+
+def test_one_paper_is_replaced_once_and_added_once_by_many_at_once(real_app: Flask) -> None:
+    acme = factories.acme()
+    with acme.acting() as act:
+        subject_id = factories.subject(act, "P-1").id
+        old = documents.add_paper(act, register.get_subject(act, subject_id), documents.Paper("A"))
+
+    def add(number: str, replaces_id: int | None) -> Callable[[], bool]:
+        def deed(act: Act) -> bool:
+            subject = register.get_subject(act, subject_id)
+            return documents.add_paper(act, subject, documents.Paper(number), replaces_id) > 0
+
+        return unless_refused(acme, deed)
+
+    assert at_once(real_app, [add(f"B{number}", old) for number in range(4)]) == [False] * 3 + [True]
+    assert at_once(real_app, [add("C", None)] * 4) == [False] * 3 + [True]

@@ -1,0 +1,69 @@
+"""`onus renew`, as an operator types it: what it prints, where the next date comes from, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.models import Attachment, Document
+from tests import factories
+from tests.factories import Acme
+from tests.operations.story import march
+from tests.operations.test_commands import Onus, onus
+
+__all__ = ["onus"]
+
+
+@pytest.fixture
+def permit(acme: Acme, onus: Onus) -> int:
+    """The permit P-1 of acme, due on 20 March and every year; its id."""
+    with acme.acting() as act:
+        return factories.subject(act, "P-1", march(20), recurrence="1y").id
+
+
+def test_it_adds_the_paper_with_its_file_and_says_what_comes_next(
+    onus: Onus, acme: Acme, permit: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "scan.bin"
+    file.write_bytes(b"%PDF-1.7\n%%EOF\n")
+    given = ["--number", "C-1", "--issuer", "Authority", "--issued-on", "2027-02-20", "--valid-from", "2027-02-21"]
+    given += ["--valid-until", "2029-02-28", "--met-on", "2027-02-28", "--file", str(file), "--note", "By post"]
+    made = onus.json("renew", "P-1", *given)
+    assert (made["changed"], made["subject_id"], made["outcome"], made["met_on"]) == (True, permit, "met", "2027-02-28")
+    assert (made["next_due_on"], made["next_from"]) == ("2029-02-28", "paper")
+    assert made["next_words"] == "the day until which the new paper is valid"
+    with acme.acting() as act:
+        assert act.session.get_one(Document, (act.org, made["document_id"])).valid_until.isoformat() == "2029-02-28"
+        assert act.session.query(Attachment.file_name, Attachment.media_type).one() == (
+            "scan.bin.pdf", "application/pdf",
+        )  # fmt: skip
+    again = onus.json("renew", "P-1", "--number", "C-2", "--due-on", "2027-03-20")
+    assert again["changed"] is False
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "The next one is due on 2028-03-20: every year, counted from the due date."),
+        (["--next", "2027-06-01"], "The next one is due on 2027-06-01: as a person said."),
+        (["--next", "none"], "There is no next date."),
+    ],
+)
+def test_it_says_where_the_next_date_comes_from(onus: Onus, permit: int, given: list[str], said: str) -> None:
+    result = onus.run("renew", "P-1", "--number", "C-1", *given)
+    assert (result.exit_code, result.stdout) == (0, f"P-1 is renewed with C-1. {said}\n")
+
+
+def test_what_is_wrong_is_refused_and_changes_nothing(onus: Onus, acme: Acme, permit: int, tmp_path: Path) -> None:
+    page = tmp_path / "scan.pdf"
+    page.write_bytes(b"<html>")
+    assert "of a kind that is not kept" in onus.refusal("renew", "P-1", "--number", "C-1", "--file", str(page))
+    assert "no entry" in onus.refusal("renew", "P-9", "--number", "C-1")
+    assert "The number of the paper is empty" in onus.refusal("renew", "P-1", "--number", " ")
+    assert "still to come" in onus.refusal("renew", "P-1", "--number", "C-1", "--met-on", "2027-03-02")
+    for wrong in (["--next", "soon"], ["--file", str(tmp_path / "none.pdf")], ["--valid-until", "01/02/2027"]):
+        assert onus.run("renew", "P-1", "--number", "C-1", *wrong).exit_code == 2
+    assert onus.run("renew", "P-1").exit_code == 2
+    with acme.acting() as act:
+        assert act.session.query(Document).count() == 0

@@ -53,19 +53,23 @@ def file_of(call: Call) -> documents.SentFile | None:
 
 
 def renew(call: Call) -> Do:
-    """The new paper, the deadline done with it, and what comes next: as proposed, on a day, or nothing."""
+    """The new paper, the deadline done with it, and what comes next: as proposed, on a day, or nothing.
+
+    A day that was typed counts, though the proposal is still chosen above it: what a person types is never let go.
+    """
     paper, met_on = paper_of(call), call.day("met_on", "Choose the day on which it was done.")
     if met_on is not None and met_on > call.today:
         call.form.faults["met_on"] = f"This day is still to come: at the site it is {day(call.today)}."
     chosen = offered(call.form, "next", nexts(call)) or PROPOSED
     next_due_on = call.day("next_due_on", "Choose the next due date." if chosen == ON_A_DAY else None)
-    if chosen == PROPOSED and not call.form.is_wrong and has_nothing_to_propose(call, paper):
+    if next_due_on is not None and chosen == NONE:
+        call.form.faults["next_due_on"] = "Nothing comes next, as chosen above: leave the day out, or choose it there."
+    if chosen == PROPOSED and next_due_on is None and not call.form.is_wrong and has_nothing_to_propose(call, paper):
         call.form.faults["next"] = (
             "The paper has no last day and the entry does not come again: choose a day, or say that nothing comes next."
         )
-    given = {"next_due_on": next_due_on if chosen == ON_A_DAY else None, "goes_on": chosen != NONE, "met_on": met_on}
-    member_id = call.visit.person.member_id
-    return lambda: documents.renew(call.act, call.obligation_id, paper, **given, member_id=member_id)
+    given = {"goes_on": chosen != NONE, "met_on": met_on, "member_id": call.visit.person.member_id}
+    return lambda: documents.renew(call.act, call.obligation_id, paper, next_due_on, **given)
 
 
 def has_nothing_to_propose(call: Call, paper: documents.Paper) -> bool:

@@ -94,6 +94,7 @@ def test_a_renewal_without_script_from_the_page_to_the_file(
     [
         ({"valid_until": ""}, dt.date(2028, 3, 5), ", the next one"),
         ({"next": "day", "next_due_on": "2027-06-01"}, dt.date(2027, 6, 1), ", the next one, as was said"),
+        ({"next_due_on": "2027-06-01"}, dt.date(2027, 6, 1), ", the next one, as was said"),
         ({"next": "none"}, None, ""),
     ],
 )
@@ -121,6 +122,7 @@ def test_what_comes_next(
         ({"met_on": "2027-03-02"}, "met_on", "This day is still to come"),
         ({"next": "day"}, "next_due_on", "Choose the next due date."),
         ({"next": "day", "next_due_on": "2027-03-05"}, "next_due_on", "has a deadline on 5 March 2027 already"),
+        ({"next": "none", "next_due_on": "2027-06-01"}, "next_due_on", "Nothing comes next, as chosen above"),
         ({"issuer": "x" * 201}, "issuer", "The issuer has 201 characters"),
     ],
 )

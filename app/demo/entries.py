@@ -31,7 +31,7 @@ TOLD_IN_THE_STORY = (
     Line("VIT-AV-0417/4.2", "Quarterly discharge sample, point V-2", "Vitoria", "Sample", "Bruno", 9, part_of="VIT-AV-0417", recurrence="3m"),
     Line("VIT-AV-0417/6.1", "Annual discharge report", "Vitoria", "Report", "Ana", 31, part_of="VIT-AV-0417", recurrence="1y"),
     Line("VIT-AV-0417/6.2", "Waste declaration", "Vitoria", "Report", "Ana", 31, part_of="VIT-AV-0417", recurrence="1y"),
-    Line("VIT-PV-07", "Pressure vessel, compressor hall: certificate C-1188", "Vitoria", "Inspection", "Bruno", -1, recurrence="1y"),
+    Line("VIT-PV-07", "Pressure vessel, compressor hall", "Vitoria", "Inspection", "Bruno", -1, recurrence="1y"),
     Line("VIT-LIFT-3", "Goods lift 3", "Vitoria", "Lifting gear", "Gil", 22),
     Line("VIT-CON-9", "Waste carrier contract", "Vitoria", "Contract", "Ana", 2, entered=-3),
     Line("VIT-EL-5", "Low-voltage inspection, hall 5", "Vitoria", "Inspection", "Bruno", 24),

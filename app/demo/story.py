@@ -13,12 +13,14 @@ from app.demo.cast import Cast
 from app.demo.entries import Line, lines
 from app.domain.acts import ArchiveReason
 from app.models import Subject
-from app.operations import answers, obligations, people, register
+from app.operations import answers, documents, obligations, people, register
+from app.operations.documents import Paper, SentFile
 from app.trail.act import Act, member_actor
 
 Deed = Callable[[Act], object]
 
 FIRST = -130
+BODY = "Inspection body (made up)"
 DOWN = range(-41, -38)  # The watch was down from the evening of the first of these days to the morning after the last.
 
 
@@ -92,6 +94,7 @@ class Story:
         receipt = ("ENT-30571", "yes")
         law = "The new regulation asks for a check each half year."
         return [
+            (-129, self.on_entry("VIT-PV-07", lambda act, s: documents.add_paper(act, s, Paper("C-1188", BODY, self.day(-366), self.day(-366), self.day(-1))))),
             (-129, self.on_deadline("VIT-AV-0417", lambda act, o: obligations.file(act, o, self.day(-195), *receipt, self.day(18)))),
             (-16, self.answer("Carla", "AVE-CR-02", "seen")),
             *((-15, self.on_deadline(f"ARI-FG-{n}", lambda act, o: obligations.move(act, o, self.day(25), "law_change", law))) for n in range(1, 7)),
@@ -99,11 +102,17 @@ class Story:
             (-6, self.answer("Bruno", "VIT-EL-5", "seen")),
             (-6, lambda act: self.take_back(act, "Bruno", "VIT-EL-5")),
             (-2, self.answer("Carla", "AVE-EX-11", "on_it", until=3, note="The supplier comes on Thursday.")),
-            (-1, self.on_deadline("VIT-PV-07", lambda act, o: obligations.close(act, o, "met", self.day(-1), note="Certificate C-1340."), "Bruno")),
+            (-1, self.on_deadline("VIT-PV-07", lambda act, o: documents.renew(act, o, self.certificate()), "Bruno")),
             (-1, self.answer("Bruno", "VIT-AV-0417/4.2", "done", note="Two litres, handed in at reception.")),
             (-1, self.on_entry("VIT-IN-6", lambda act, s: register.archive(act, s, ArchiveReason.gone))),
             (-1, self.on_entry("TUC-IN-2", lambda act, s: register.snooze(act, s, self.day(20), "planned"))),
         ]  # fmt: skip
+
+    def certificate(self) -> Paper:
+        """The certificate that replaces C-1188, with a file to look at."""
+        file = SentFile("C-1340.txt", b"Certificate C-1340 of a vessel that does not exist.\n")
+        day = self.day(-1)
+        return Paper("C-1340", BODY, day, day, self.day(364), "The safety valve was changed.", file)
 
     def take_back(self, act: Act, who: str, reference: str) -> None:
         act = act.by(member_actor(self.cast.people[who]))

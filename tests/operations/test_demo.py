@@ -39,6 +39,11 @@ def test_the_demo_fills_an_empty_database_and_again_adds_nothing(real_app: Flask
         assert len(register.subjects) > 90
         gaps = counts(unwatched(register, read_people(session, quimeralia), now))
         assert (gaps["draft"], gaps["no_rule"], gaps["paused"]) == (9, 1, 1)
+        replaced = """
+          select o.number, n.number, a.file_name from document o join document n on n.org_id = :org and
+          n.replaces_id = o.id join attachment a on a.org_id = :org and a.document_id = n.id where o.org_id = :org"""
+        papers = Act(session, quimeralia, now).run(replaced).all()
+        assert [tuple(row) for row in papers] == [("C-1188", "C-1340", "C-1340.txt")]
         untold = """
           select count(*) from notification_ledger l
           where org_id = :org and not exists (select from audit_event e where e.claim_id = l.id)"""

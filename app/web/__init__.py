@@ -7,6 +7,7 @@ import datetime as dt
 from flask import Flask
 
 from app.config import settings
+from app.domain.media import LARGEST_FILE
 from app.extensions import csrf, login
 from app.web import (
     assets,
@@ -30,7 +31,7 @@ from app.web.listing import RowId
 from app.web.navigation import pages_for, stops_of, unread_count
 
 SIGNED_IN_FOR = dt.timedelta(hours=12)  # ASVS 7.3.2: then a person signs in again, whatever they did meanwhile.
-LARGEST_REQUEST = 25_000_000  # Bytes; a file of 20 MB, the most that a paper may have, and its form fit in.
+LARGEST_REQUEST = LARGEST_FILE + 1_000_000  # Bytes: the largest file of a paper, and the form around it.
 
 
 def serve(app: Flask) -> None:

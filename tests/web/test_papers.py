@@ -190,7 +190,9 @@ def test_the_largest_file_fits_and_a_larger_request_is_refused_with_words(
         (LARGEST_FILE, LARGEST_FILE)
     ]
     person.get(page_of(ids, "add-paper"))
-    over = person.post(page_of(ids, "add-paper"), number="Y", note="", file=sent("a.pdf", b"x" * 25_000_001))
+    over = person.post(
+        page_of(ids, "add-paper"), number="Y", note="", file=sent("a.pdf", b"x" * (LARGEST_FILE + 1_000_000))
+    )
     assert over.status_code == 413
     assert "a paper 20 MB" in over.text
 

@@ -148,6 +148,13 @@ def read_page(session: Session, sight: Sight, filters: Filters, after: str = "")
     return Page(lines, _key_of(dict(found[PAGE - 1]._mapping)) if len(found) > PAGE else None)
 
 
+def read_matching(session: Session, sight: Sight, filters: Filters) -> list[int]:
+    """The ids of all entries that the person sees and asks for, whatever the page; in their order."""
+    entries = _entries(sight, filters)
+    query = select(entries.c.id).where(*_conditions(session, sight, filters, entries))
+    return list(session.scalars(query.order_by(entries.c.id)))
+
+
 def read_line(session: Session, sight: Sight, subject_id: int) -> Line | None:
     """The line of one entry, or None where there is none that the person may see."""
     entries = _entries(sight, Filters(sort=Sort.reference))

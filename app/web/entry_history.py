@@ -10,7 +10,7 @@ from typing import Any
 from app.domain.acts import NextFrom
 from app.domain.delivery import Resolution, State
 from app.queries.entry_history import Event, History, Names
-from app.web.words import OF, before, day, every, moment, word
+from app.web.words import OF, before, counted, day, every, moment, word
 
 SCHEDULER, OPERATOR = "system:scheduler", "system:operator"
 EMPTY = "nothing"
@@ -50,6 +50,7 @@ class Told:
     changes: Sequence[Change]
     note: str
     claim_id: int | None
+    batch_id: int | None = None
 
 
 def told_history(history: History, timezone: str) -> Sequence[Told]:
@@ -59,7 +60,8 @@ def told_history(history: History, timezone: str) -> Sequence[Told]:
 def told(event: Event, names: Names, timezone: str) -> Told:
     by = {SCHEDULER: "Onus", OPERATOR: "An operator, by a command"}.get(event.actor) or names.of_actor(event.actor)
     note = str(event.detail.get("note") or "")
-    return Told(moment(event.at, timezone), by, sentence(event, names), changes(event, names), note, event.claim_id)
+    said = sentence(event, names), changes(event, names), note, event.claim_id
+    return Told(moment(event.at, timezone), by, *said, event.detail.get("batch"))
 
 
 def sentence(event: Event, names: Names) -> str:
@@ -72,7 +74,16 @@ def sentence(event: Event, names: Names) -> str:
         words += f", by an import (line {event.detail['line']} of the file)"
     elif "import_in_error" in event.detail:
         words += ", with a whole import that was entered in error"
-    return words
+    return words + in_a_batch(event.detail)
+
+
+def in_a_batch(detail: Mapping[str, Any]) -> str:
+    """With 39 others, in one batch: Royal Decree 1/2027. Nothing for what was done to this entry alone."""
+    if "batch" not in detail:
+        return ""
+    others = int(detail.get("others", 0))
+    among = f", with {counted(others, 'other')}, in one batch" if others else ", in a batch of its own"
+    return among + (f": {detail['by_act']}" if detail.get("by_act") else "")
 
 
 PLAIN: Mapping[str, str] = {

@@ -16,6 +16,7 @@ from werkzeug.routing import Rule
 
 from app.database import SCHEDULER, transaction
 from app.domain.acts import Answer, Contents
+from app.domain.batches import BatchAct
 from app.domain.delivery import Fate, Outcome, State
 from app.extensions import db
 from app.imports import people_choices
@@ -26,7 +27,8 @@ from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Attachment, Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
-from app.operations import documents, feeds, obligations, people, register, rules, uploads
+from app.operations import batch_acts, documents, feeds, obligations, people, register, rules, uploads
+from app.operations.batch_plan import Order
 from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
 from app.operations.places import change_organisation
@@ -90,6 +92,7 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
         answer(act, acme.members[owner], worded)
         feeds.make_feed(act, acme.members[owner], place.ids["yard_id"])
         end_some(act, acme.members[owner], worded)
+        change_many(act, place, worded)
     return place
 
 
@@ -255,6 +258,14 @@ def end_some(act: Act, member_id: int, worded: Callable[[str], str]) -> None:
     register.archive(act, subjects["GONE"], "replaced", note)
 
 
+def change_many(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    """A batch that moved one date and left an entry that is archived."""
+    ids = [register.find_subject(act, name).id for name in ("GONE", "MOVED")]
+    said = {"by": "1d", "note": worded("As announced."), "by_act": worded("Royal Decree 12/2027")}
+    order = Order(BatchAct.move, "law_change", **said)  # type: ignore[arg-type]
+    place.ids["batch_id"] = batch_acts.apply(act, order, ids, batch_acts.foresee(act, order, ids).plan.mark)
+
+
 def other() -> Furnished:
     """The organisation "other", where Omar is the officer, furnished in the same way."""
     acme = factories.acme(slug="other")
@@ -277,7 +288,11 @@ def routes(app: Flask) -> dict[str, Rule]:
 
 # What fills the arguments that are no ids.
 WORDS = {"queue": "overdue", "stamp": "0" * 12, "name": "app.css", "token": "1." + "x" * 43}
-DEEDS = {"/o/<slug>/register/<int:subject_id>/<deed>": "pause"}
+DEEDS = {
+    "/o/<slug>/register/<int:subject_id>/<deed>": "pause",
+    "/o/<slug>/register/batch/<deed>": "move",
+    "/o/<slug>/register/batch/<deed>/apply": "move",
+}
 
 
 def address(rule: Rule, slug: str, ids: dict[str, int]) -> str:

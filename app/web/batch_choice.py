@@ -45,7 +45,7 @@ class Choice:
     def carried(self) -> dict[str, Any]:
         """What the next page needs to find the same entries."""
         if self.scope == ALL:
-            return {"scope": ALL, "count": len(self.ids)}
+            return {"scope": ALL, "matched": len(self.ids)}
         return {"scope": IDS, "ids": ",".join(map(str, self.ids))}
 
     @property
@@ -66,7 +66,7 @@ def chosen(visit: Visit) -> Choice:
     sight, filters, session = sight_of(visit), read_filters(), visit.act.session
     scope = request.form.get("scope", "")
     if scope == ALL:
-        ids, before = read_matching(session, sight, filters), number(request.form.get("count", ""))
+        ids, before = read_matching(session, sight, filters), number(request.form.get("matched", ""))
         return Choice(visit, sight, filters, ids, ALL, before=before if before != len(ids) else None)
     texts = request.form.get("ids", "").split(",") if scope == IDS else request.form.getlist(named(scope))
     typed = {text.strip() for text in texts if text.strip()}

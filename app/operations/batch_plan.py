@@ -105,6 +105,8 @@ class Step:
     new: Any = None
     obligation_id: int | None = None
     owner: str | None = None  # The name of who is responsible before.
+    open_dates: int = 0  # Of which a move takes the next one.
+    due_on: dt.date | None = None  # That one, as it is now.
 
 
 @dataclass(frozen=True)
@@ -215,10 +217,13 @@ def _sites_of(act: Act, member_id: int | None) -> frozenset[int]:
 
 
 def _step(row: Any, judged: Left | Change) -> Step:
-    step = Step(row.id, row.reference, row.title, row.site, obligation_id=row.obligation_id, owner=row.owner)
+    step = Step(
+        row.id, row.reference, row.title, row.site,
+        obligation_id=row.obligation_id, owner=row.owner, open_dates=row.open_ones, due_on=row.due_on,
+    )  # fmt: skip
     if not isinstance(judged, Left):
         return replace(step, old=judged[0], new=judged[1])
-    return replace(step, left=judged, old=iso(row.due_on))
+    return replace(step, left=judged)
 
 
 def _kept_apart(act: Act, steps: Sequence[Step]) -> list[Step]:

@@ -32,19 +32,19 @@ SEVERAL: Options = (
 BY_ACT = Field("by_act", "By which act", hint="The law or the decision that it follows from: its name and its date.")
 
 LEFT: Mapping[str, str] = {
-    Left.taken: "it has a deadline on the new day already",
-    Left.several: "it has several open dates",
-    Left.follows: "its date follows that of its whole and moves with it",
-    Left.closed: "its deadlines are all closed",
-    Left.no_date: "it has no date",
+    Left.taken: "there is a deadline on the new day already",
+    Left.several: "several dates are open",
+    Left.follows: "the date follows that of the whole and moves with it",
+    Left.closed: "all deadlines are closed",
+    Left.no_date: "there is no date",
     Left.beyond: "the new day is outside the years 1990 to 2079",
-    Left.archived: "it is archived",
-    Left.out_of_sight: "whoever was chosen may not see its site",
-    Left.day_over: "the day is not after today at its site",
-    Left.day_unknown: "the date at its site is unknown",
-    Left.not_paused: "its alerts are not paused",
-    Left.no_draft: "it is not a draft",
-    Left.same: "it is so already",
+    Left.archived: "archived",
+    Left.out_of_sight: "whoever was chosen may not see the site",
+    Left.day_over: "the day is not after today at the site",
+    Left.day_unknown: "the date at the site is unknown",
+    Left.not_paused: "alerts are not paused",
+    Left.no_draft: "not a draft",
+    Left.same: "so already",
 }
 
 
@@ -68,8 +68,8 @@ def text(form: Form, name: str) -> str:
 def move_fields(_: Visit, __: Sight) -> Sequence[Field]:
     return (
         Field("how", "How do the dates move?", "radio", HOW),
-        Field("count", "By how many", hint="A whole number, such as 6."),
-        Field("unit", "Unit", "choice", UNITS),
+        Field("count", "By how many", hint="A whole number, such as 6. Only where they move by a length of time."),
+        Field("unit", "Unit", "choice", UNITS, is_required=True),
         Field("direction", "Direction", "radio", DIRECTIONS),
         Field("due_on", "To this day", "day", hint="Only where all of them move to one day."),
         Field("several", "Entries with several open dates", "radio", SEVERAL),
@@ -206,7 +206,8 @@ def change_of(deed: BatchDeed, step: Step, form: Form, fields: Sequence[Field]) 
         offers = {value: words for field in fields if field.name == "responsible" for value, words in field.options}
         return step.owner or "nobody", offers.get(text(form, "responsible"), "")
     if deed.act == BatchAct.move:
-        return of_day(step.old), of_day(step.new)
+        which = f", the next of {step.open_dates} open dates" if step.open_dates > 1 else ""
+        return of_day(step.old) + which, of_day(step.new)
     if deed.act in (BatchAct.pause, BatchAct.resume):
         return tuple(f"paused until {of_day(one)}" if one else "not paused" for one in (step.old, step.new))  # type: ignore[return-value]
     return word(step.old, "status"), word(step.new, "status")

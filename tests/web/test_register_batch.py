@@ -75,7 +75,9 @@ def test_forty_dates_are_moved_by_a_law_in_one_batch_without_script(forty: Acme,
     seen = look(ana, "move", "?q=P-", scope="all", **MOVE)
     told = words(seen.text)
     assert "40 entries would change, and 2 entries would stay as they are" in told
-    assert "2 entries, because it has a deadline on the new day already P-03 Permit P-03, Madrid P-07" in told
+    assert (
+        "2 entries stay: there is a deadline on the new day already P-03 Permit P-03, Madrid, 4 June 2027 P-07" in told
+    )
     assert "1 June 2027 1 January 2028" in told
     assert "It tells nobody at once." in told
     assert stored(forty, "select count(*) from audit_event where type = 'date_moved'") == [(0,)]
@@ -85,7 +87,7 @@ def test_forty_dates_are_moved_by_a_law_in_one_batch_without_script(forty: Acme,
     assert done.location == f"{LIST}/batches/{batch}?q=P-"
     result = ana.get(done.location).text
     assert "Done: 40 entries." in words(result)
-    assert "2 entries, because it has a deadline on the new day already P-03" in words(result)
+    assert "2 entries left: there is a deadline on the new day already P-03" in words(result)
     assert f'href="{LIST}?q=P-"' in result
     assert "&lt;b&gt;" in result
     assert stored(
@@ -283,3 +285,13 @@ def test_a_result_is_for_those_who_see_one_of_its_entries(forty: Acme, browser: 
         register.move_to_site(act, register.find_subject(act, "P-00"), yard)
     seen = dana.get(done)
     assert (seen.status_code, "P-03" in seen.text) == (200, False)
+
+
+def test_which_of_several_open_dates_is_moved_is_said(staffed: Acme, browser: SignIn) -> None:
+    with staffed.acting() as act:
+        one = factories.subject(act, "P-1", dt.date(2027, 6, 1))
+        factories.obligation(act, one, dt.date(2027, 9, 1))
+    ana = browser(OFFICER)
+    assert "1 entry stays: several dates are open" in words(look(ana, "move", scope="all", **BY).text)
+    seen = look(ana, "move", scope="all", **BY | {"several": "next"})
+    assert "1 June 2027, the next of 2 open dates 1 July 2027" in words(seen.text)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app import create_app
 from app.cli import (
     acts,
+    batches,
     checks,
     database,
     documents,
@@ -79,6 +80,7 @@ for module in (
     rules,
     acts,
     documents,
+    batches,
     watch,
     mail,
     checks,

@@ -90,7 +90,7 @@ def batch_result(visit: Visit, batch_id: int) -> ResponseReturnValue:
     sight = sight_of(visit)
     batch = read_batch(visit.act.session, sight, batch_id) or abort(404)
     left = [
-        (counted(len(ids), "entry", "entries"), LEFT.get(why, why), read_chosen(visit.act.session, sight, ids, SHOWN))
+        (len(ids), LEFT.get(why, why), read_chosen(visit.act.session, sight, ids, SHOWN))
         for why, ids in batch.left.items()
     ]
     pair = ("register/batch_result.html", "register/fragments/_batch_result.html")

@@ -326,3 +326,31 @@ def test_import_confirms_lines_or_all_of_them(onus: Onus, acme: Acme, tmp_path: 
     assert onus.json(*command, "--confirm", "all")["confirm"] == 0
     assert "--confirm 4: no date is to be confirmed there" in onus.refusal(*command, "--confirm", "4")
     assert "write the number of a line, or all" in onus.refusal(*command, "--confirm", "first")
+
+
+def test_dates_of_many_are_moved_by_one_command(acme: Acme, onus: Onus) -> None:
+    with acme.acting() as act:
+        for name in ("P-1", "P-2"):
+            factories.subject(act, name, march(31))
+        factories.subject(act, "P-3")
+    words = ("batch", "move", "P-1", "P-2", "p-3", "P-1", "--by", "1m", "--reason", "law_change", "--by-act", "RD 1")
+    dry = onus.json(*words, "--dry-run")
+    assert (dry["changed"], dry["batch"], dry["moved"], dry["left"]) == (False, None, 2, 1)
+    with acme.acting() as act:
+        assert act.run("select count(*) from audit_event where type = 'batch_applied'").scalar_one() == 0
+    done = onus.json(*words)
+    assert (done["changed"], done["dry_run"], done["moved"]) == (True, False, 2)
+    assert done["moved_entries"][0] == {
+        "reference": "P-1", "site": "Madrid", "old": "2027-03-31", "new": "2027-04-30",
+    }  # fmt: skip
+    assert done["left_entries"] == [{"reference": "P-3", "site": "Madrid", "reason": "no_date"}]
+    with acme.acting() as act:
+        events = act.run("select detail from audit_event where type = 'date_moved'").scalars().all()
+    assert {(one["batch"], one["by_act"], one["others"]) for one in events} == {(done["batch"], "RD 1", 1)}
+    told = onus.run("batch", "move", "P-1", "P-3", "--to", "2027-05-01", "--reason", "agreed").stdout.splitlines()
+    assert told == [
+        "dates moved 1, left 1, parts that follow 0", "  P-1: 2027-04-30 -> 2027-05-01", "  P-3: left: no date",
+        "alerts raised at once 0, messages 0; alerts stopped 0",
+    ]  # fmt: skip
+    assert "give one of the two" in onus.refusal("batch", "move", "P-1", "--reason", "agreed")
+    assert "no entry" in onus.refusal("batch", "move", "P-9", "--by", "1m", "--reason", "agreed")

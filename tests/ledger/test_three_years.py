@@ -31,7 +31,7 @@ ZONES = (
     "Asia/Kathmandu",  # +05:45.
     "America/Vancouver",  # Stays at -07:00 from November 2026: data older than 2026b is wrong.
 )
-APART = int(os.environ.get("ONUS_TEST_DAYS_APART", "131"))  # Days; `make long` has due dates that lie closer.
+APART = int(os.environ.get("ONUS_TEST_DAYS_APART", "263"))  # Days; `make long` has due dates that lie closer.
 FIRST = dt.date(2026, 7, 1)
 LAST = dt.date(2029, 6, 30)
 DAY = dt.timedelta(days=1)

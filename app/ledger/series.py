@@ -47,7 +47,8 @@ with {REACH}, horizon as materialized (
      or exists (select from rule_subject x where x.org_id = :org and x.rule_id = f.rule_id and x.subject_id = s.id)
   group by s.id)
 select s.id, s.recurrence, s.series_from, s.series_through, s.today, coalesce(a.due_through, s.today) as horizon,
-       (select max(o.first_due_on) from obligation o where o.org_id = :org and o.subject_id = s.id) as last_due_on
+       (select max(o.first_due_on) from obligation o
+        where o.org_id = :org and o.subject_id = s.id and o.outcome is distinct from 'entered_in_error') as last_due_on
 from series s left join ahead a on a.id = s.id
 where s.series_through is null or s.series_through <= s.today or s.series_next <= a.due_through
 order by s.id"""
@@ -58,17 +59,20 @@ from unnest(cast(:ids as bigint[]), cast(:froms as date[]), cast(:throughs as da
      as g (id, series_from, series_through, series_next)
 where s.org_id = :org and s.id = g.id"""
 
+# A date that was closed as entered in error, with the wrong import that began the series, is opened again.
 OPEN = """
 with opened as (
-  insert into obligation (org_id, subject_id, due_on, first_due_on, opened_at)
+  insert into obligation as o (org_id, subject_id, due_on, first_due_on, opened_at)
   select :org, g.subject_id, g.due_on, g.due_on, :now
   from unnest(cast(:subjects as bigint[]), cast(:due_ons as date[])) as g (subject_id, due_on)
   order by g.subject_id, g.due_on
-  on conflict (org_id, subject_id, due_on) do nothing
-  returning id, subject_id, due_on
+  on conflict (org_id, subject_id, due_on) do update
+  set closed_at = null, closed_by = null, outcome = null, reason = null, note = ''
+  where o.outcome = 'entered_in_error'
+  returning o.id, o.subject_id, o.due_on, o.opened_at = :now as is_new
 ), event as (
   insert into audit_event (org_id, at, actor, type, subject_id, detail)
-  select :org, :now, :actor, 'obligation_opened', subject_id,
+  select :org, :now, :actor, case when is_new then 'obligation_opened' else 'obligation_reopened' end, subject_id,
          jsonb_build_object('obligation_id', id, 'due_on', due_on, 'source', 'series')
   from opened order by subject_id, due_on
   returning id

@@ -24,13 +24,14 @@ where r.org_id = :org and r.id = :import_run and e.subject_id is not null
 group by e.subject_id order by e.subject_id"""
 
 # The last thing that a person, or a later import, did to an entry since. Alerts, messages and answers bear a claim or a
-# delivery, and are no work on the entry; nor is a release, nor what an import did that was itself taken back.
+# delivery, and are no work on the entry; nor is a release, nor a date that came by a series or by the whole's, nor what
+# an import did that was itself taken back.
 WORKED = """
 select distinct on (e.subject_id) e.subject_id, e.id
 from audit_event e
 where e.org_id = :org and e.subject_id = any (cast(:subjects as bigint[])) and e.id > :since
   and e.claim_id is null and e.delivery_id is null and e.type <> 'subject_released'
-  and e.detail -> 'import_in_error' is null
+  and e.detail -> 'import_in_error' is null and coalesce(e.detail ->> 'source', '') not in ('series', 'whole')
   and not exists (select from import_run r
                   where r.org_id = :org and r.id = cast(e.detail ->> 'import_run_id' as bigint)
                     and (r.id = :import_run or r.in_error_at is not null))
@@ -43,6 +44,16 @@ join audit_event e on e.org_id = :org and e.at = r.at and e.detail -> 'import_ru
 join obligation o on o.org_id = :org and o.id = cast(e.detail ->> 'obligation_id' as bigint)
 where r.org_id = :org and r.id = :import_run and e.type in ('obligation_opened', 'obligation_reopened')
   and e.subject_id = any (cast(:subjects as bigint[])) and o.closed_at is null
+order by o.subject_id, o.id"""
+
+# What came since, by a series or by the whole's date, of entries that the import made: it goes with them.
+CAME = """
+select distinct o.id, o.subject_id, o.due_on
+from audit_event e
+join obligation o on o.org_id = :org and o.id = cast(e.detail ->> 'obligation_id' as bigint)
+where e.org_id = :org and e.subject_id = any (cast(:made as bigint[])) and e.id > :since
+  and e.type in ('obligation_opened', 'obligation_reopened') and e.detail ->> 'source' in ('series', 'whole')
+  and o.closed_at is null
 order by o.subject_id, o.id"""
 
 MOVES = """
@@ -153,7 +164,8 @@ def make_plan(act: Act, import_run_id: int, touched: Sequence[Any]) -> Plan:
     free = [row for row in touched if row.subject_id not in worked]
     made = [row.subject_id for row in free if row.made]
     ours = run | {"subjects": [row.subject_id for row in free]}
-    closed = [Closing(row.id, row.subject_id, row.due_on) for row in act.run(DATES, ours)]
+    dates = {row.id: row for row in (*act.run(DATES, ours), *act.run(CAME, {"made": made, "since": since}))}
+    closed = [Closing(row.id, row.subject_id, row.due_on) for row in dates.values()]
     kept: dict[int, list[str]] = {}
     moved = read_moves(act, ours, kept)
     changed = {"subjects": [row.subject_id for row in free if not row.made]}

@@ -434,3 +434,20 @@ def test_a_dry_run_says_what_comes_back_and_writes_nothing(watch: Watch) -> None
         ("changed", "brought back: it was archived as entered in error")
     ]
     assert (watch.rows("select count(*) from audit_event"), states(watch), dates(watch, "A-1")) == before
+
+
+def test_a_series_goes_with_the_import_and_begins_anew_with_the_right_file(watch: Watch) -> None:
+    """What the watch has opened is nobody's work; and a date that comes again is there, whoever closed it in error."""
+    weekly = KindText("other", recurrence="1w", recurrence_basis="calendar")
+    watch.do(lambda act: change_kind(act, factories.kind(act), weekly))
+    imported = bring(watch, "A-1,2027-03-10,")
+    checked(watch)
+    opened = {"2027-03-10": "open", "2027-03-17": "open", "2027-03-24": "open", "2027-03-31": "open"}
+    assert dates(watch, "A-1") == opened
+    assert taken(take_back(watch, imported)) == {"archived": 1, "closed": 4}
+    assert set(dates(watch, "A-1").values()) == {"entered_in_error"}
+    bring(watch, "A-1,2027-03-17,")
+    checked(watch)
+    assert dates(watch, "A-1") == opened | {"2027-03-10": "entered_in_error"}
+    told = watch.rows("select due_on::text, count(*) from notification_ledger where threshold = '30d' group by 1")
+    assert dict(told) == dict.fromkeys(opened, 1)  # Told once, also where it was opened twice.

@@ -84,10 +84,13 @@ def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | Non
     days = days or read_site_days(act)
     opens: list[tuple[int, dt.date, int]] = []
     moves: list[tuple[int, dt.date, dt.date]] = []
+    taken = {(row.id, row.due_on) for row in rows if row.due_on is not None}
     for row in rows:
         due_on = followed(row, days)
-        if due_on is None or due_on == row.due_on:
+        # Two dates of a whole may give one of the part, by business days or months: it is there once.
+        if due_on is None or due_on == row.due_on or (row.id, due_on) in taken:
             continue
+        taken.add((row.id, due_on))
         if row.obligation_id is None:
             opens.append((row.id, due_on, row.whole_id))
         else:

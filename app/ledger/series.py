@@ -23,7 +23,7 @@ ANY = """
 select exists (select from subject where org_id = :org and recurrence_basis = 'calendar' and status = 'watched')"""
 
 # The series that may need a date, each with the horizon of the widest threshold that reaches it. One that was never
-# looked at begins with its last date that a person gave.
+# looked at is counted from its open date.
 NEEDY = f"""
 with {REACH}, horizon as materialized (
   select * from unnest(cast(:h_sites as bigint[]), cast(:h_thresholds as text[]), cast(:h_due_through as date[]))
@@ -34,6 +34,7 @@ with {REACH}, horizon as materialized (
   join site p on p.org_id = :org and p.id = s.site_id and p.archived_at is null
   join site_day d on d.site_id = s.site_id
   where s.org_id = :org and s.status = 'watched' and s.recurrence_basis = 'calendar' and s.recurrence is not null
+    and s.due_from is null
     and {IN_SCOPE.format("s.id")}
 ), ahead as (
   select s.id, max(h.due_through) as due_through
@@ -47,8 +48,8 @@ with {REACH}, horizon as materialized (
      or exists (select from rule_subject x where x.org_id = :org and x.rule_id = f.rule_id and x.subject_id = s.id)
   group by s.id)
 select s.id, s.recurrence, s.series_from, s.series_through, s.today, coalesce(a.due_through, s.today) as horizon,
-       (select max(o.first_due_on) from obligation o
-        where o.org_id = :org and o.subject_id = s.id and o.outcome is distinct from 'entered_in_error') as last_due_on
+       (select coalesce(min(o.first_due_on) filter (where o.closed_at is null), max(o.first_due_on)) from obligation o
+        where o.org_id = :org and o.subject_id = s.id and o.outcome is distinct from 'entered_in_error') as given_on
 from series s left join ahead a on a.id = s.id
 where s.series_through is null or s.series_through <= s.today or s.series_next <= a.due_through
 order by s.id"""
@@ -98,7 +99,7 @@ def open_series(act: Act, days: SiteDays | None = None, subjects: Sequence[int] 
     marks: list[tuple[int, dt.date, dt.date, dt.date]] = []
     dates: list[tuple[int, dt.date]] = []
     for row in act.run(NEEDY, scope | days.facts | days.horizons(thresholds)).all():
-        anchor = row.series_from or row.last_due_on
+        anchor = row.series_from or row.given_on
         if anchor is None and row.recurrence[-1].isalpha():
             continue  # An interval from no date at all: the entry is shown as one without a date.
         opened, new = dates_of(row, anchor or row.today)
@@ -112,7 +113,7 @@ def dates_of(row: Any, anchor: dt.date) -> tuple[dt.date, list[dt.date]]:
 
     What lay in the past when the entry came to the watch was nobody's to watch, and is not opened.
     """
-    opened = row.series_through or max(row.last_due_on or anchor - DAY, row.today - DAY)
+    opened = row.series_through or row.today - DAY
     new = to_open(anchor, row.recurrence, opened, row.today, row.horizon)
     return (new[-1] if new else opened), [due_on for due_on in new if due_on <= LAST_DAY]
 

@@ -16,6 +16,7 @@ from typing import Any
 from app.domain.acts import Contents, MoveReason, Status
 from app.domain.errors import Refused
 from app.ledger.queue import changed
+from app.ledger.series import open_series
 from app.ledger.start import hold_back, hold_back_raised
 from app.operations.batches import Trail, as_json, batches
 from app.operations.comebacks import Comeback, bring_back, reopen_obligations
@@ -60,12 +61,22 @@ update subject s set
   owner_member_id = coalesce(g.owner_member_id, s.owner_member_id),
   owner_post_id = case when g.owner_member_id is null then s.owner_post_id end,
   holder_id = coalesce(g.holder_id, s.holder_id), part_of_id = coalesce(g.part_of_id, s.part_of_id),
-  recurrence = coalesce(g.recurrence, s.recurrence), legal_basis = coalesce(g.legal_basis, s.legal_basis),
-  notes = coalesce(g.notes, s.notes), extra = s.extra || coalesce(g.extra, '{}')
+  due_from = case when g.part_of_id is null then s.due_from end,
+  recurrence = coalesce(g.recurrence, s.recurrence),
+  series_through = case when g.recurrence is null then s.series_through end,
+  series_next = case when g.recurrence is null then s.series_next end,
+  legal_basis = coalesce(g.legal_basis, s.legal_basis), notes = coalesce(g.notes, s.notes),
+  extra = s.extra || coalesce(g.extra, '{}')
 from jsonb_to_recordset(cast(:rows as jsonb)) as g (
   id bigint, title text, kind_id bigint, owner_member_id bigint, holder_id bigint, part_of_id bigint, recurrence text,
   legal_basis text, notes text, extra jsonb)
 where s.org_id = :org and s.id = g.id"""
+
+# What was put into another whole by the file keeps its date as one of its own.
+LET_GO = """
+update obligation o set follows_id = null from subject s
+where s.org_id = :org and s.id = any (cast(:ids as bigint[])) and s.due_from is null
+  and o.org_id = :org and o.subject_id = s.id and o.follows_id is not null and o.closed_at is null"""
 
 OPEN_OBLIGATIONS = """
 insert into obligation (org_id, subject_id, due_on, first_due_on, opened_at)
@@ -162,7 +173,11 @@ def apply(
     touched += move_obligations(act, amendments, trail)
     reopened = reopen_obligations(act, comebacks, trail)
     trail.write()
-    queue(act, [*ids.values(), *(one.subject_id for one in amendments)])
+    amended = [one.subject_id for one in amendments]
+    act.run(LET_GO, {"ids": amended})
+    queue(act, [*ids.values(), *amended])
+    if start != DRAFT:
+        touched += open_series(act, subjects=[*ids.values(), *amended])  # Its next date is there through this, too.
     if start == NEXT and (touched or reopened):
         hold_back(act, obligation_ids=touched + reopened)
         hold_back_raised(act, reopened)

@@ -56,6 +56,11 @@ where e.org_id = :org and e.subject_id = any (cast(:made as bigint[])) and e.id 
   and o.closed_at is null
 order by o.subject_id, o.id"""
 
+# What follows a date that is closed, of whatever entry: it is as wrong as that.
+FOLLOWED = """
+select o.id, o.subject_id, o.due_on from obligation o
+where o.org_id = :org and o.follows_id = any (cast(:ids as bigint[])) and o.closed_at is null order by o.id"""
+
 MOVES = """
 select o.id, o.subject_id, cast(e.detail ->> 'old' as date) as old, o.due_on as new,
        o.closed_at is null and o.due_on = cast(e.detail ->> 'new' as date)
@@ -165,6 +170,7 @@ def make_plan(act: Act, import_run_id: int, touched: Sequence[Any]) -> Plan:
     made = [row.subject_id for row in free if row.made]
     ours = run | {"subjects": [row.subject_id for row in free]}
     dates = {row.id: row for row in (*act.run(DATES, ours), *act.run(CAME, {"made": made, "since": since}))}
+    dates |= {row.id: row for row in act.run(FOLLOWED, {"ids": list(dates)})}
     closed = [Closing(row.id, row.subject_id, row.due_on) for row in dates.values()]
     kept: dict[int, list[str]] = {}
     moved = read_moves(act, ours, kept)

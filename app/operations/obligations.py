@@ -128,9 +128,20 @@ def close(
     obligation.closed_at, obligation.closed_by = act.now, member_id
     obligation.outcome, obligation.reason, obligation.note = became, why, noted
     _record_closing(act, obligation)
+    if became is Outcome.entered_in_error:
+        _close_followers(act, obligation, why, noted, member_id)
     if became is Outcome.met and opens_next:
         _open_next(act, obligation, subject)
     return True
+
+
+def _close_followers(act: Act, obligation: Obligation, why: str | None, note: str, member_id: int | None) -> None:
+    """What followed a date that never was is as wrong as that."""
+    following = select(Obligation.id).where(Obligation.org_id == act.org, Obligation.follows_id == obligation.id)
+    for follower_id in act.session.scalars(
+        following.where(Obligation.closed_at.is_(None)).order_by(Obligation.id)
+    ).all():
+        close(act, follower_id, Outcome.entered_in_error, None, why, note, member_id)
 
 
 def _record_closing(act: Act, obligation: Obligation) -> None:
@@ -151,19 +162,28 @@ def next_of(act: Act, obligation: Obligation, subject: Subject, met_on: dt.date 
     """The date of the recurrence after this one; None where it does not come again, or only after the last year."""
     if subject.recurrence is None:
         return None
+    closed = _closed_days(act, subject) | {obligation.due_on}
     if subject.recurrence_basis == Basis.done and met_on is not None:
-        due_on = recurrences.occurrence(met_on, subject.recurrence, 1)
-        due_on = _not_closed(act, subject, due_on, met_on)
+        anchor, due_on = met_on, recurrences.occurrence(met_on, subject.recurrence, 1)
+        if isinstance(recurrences.parse(subject.recurrence), recurrences.Interval):
+            due_on = _not_closed(closed, due_on, met_on)
     else:
         anchor = subject.series_from or obligation.first_due_on
         due_on = recurrences.next_due(anchor, subject.recurrence, after=obligation.due_on)
+    while due_on in closed:
+        due_on = recurrences.next_due(anchor, subject.recurrence, after=due_on)
     return due_on if due_on <= typed.LAST_DAY else None
+
+
+def _closed_days(act: Act, subject: Subject) -> set[dt.date]:
+    own = select(Obligation.due_on).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
+    return set(act.session.scalars(own.where(Obligation.closed_at.is_not(None))))
 
 
 def _open_next(act: Act, obligation: Obligation, subject: Subject) -> None:
     """Open the next occurrence, once: completed, reopened and completed again gives one, on the date of the last."""
-    if subject.recurrence_basis == Basis.calendar:
-        return  # The next one is there already, or the watch opens it: it does not hang on this one.
+    if subject.recurrence_basis == Basis.calendar or subject.due_from is not None:
+        return  # The next one is there already, or the watch opens it, or the whole's: it does not hang on this one.
     due_on = next_of(act, obligation, subject, obligation.met_on)
     if due_on is None:
         return
@@ -172,19 +192,17 @@ def _open_next(act: Act, obligation: Obligation, subject: Subject) -> None:
     opened = _opened_before(act, obligation)
     if opened is None:
         _opened(act, subject.id, due_on, after=obligation.id)
-    elif opened.closed_at is None and opened.due_on == opened.first_due_on != due_on and _is_free(act, opened, due_on):
+    elif _is_untouched(act, opened) and opened.due_on != due_on and _is_free(act, opened, due_on):
         # Nobody has touched the one that an earlier completion opened, so it follows the day of this one.
         _put_on(act, opened, due_on, MoveReason.other, "")
         opened.first_due_on = due_on
 
 
-def _not_closed(act: Act, subject: Subject, due_on: dt.date, done_on: dt.date) -> dt.date:
+def _not_closed(closed: set[dt.date], due_on: dt.date, done_on: dt.date) -> dt.date:
     """The due date, or the nearest one on which no deadline was closed: done a whole interval early, it is the same.
 
     An earlier day is safe; a later one is taken only where no day is left after the day it was done.
     """
-    own = select(Obligation.due_on).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
-    closed = set(act.session.scalars(own.where(Obligation.closed_at.is_not(None))))
     while due_on in closed and due_on > done_on:
         due_on -= DAY
     while due_on in closed or due_on <= done_on:
@@ -200,15 +218,27 @@ def _remember_wanted_day(act: Act, subject: Subject, anchor: dt.date, due_on: dt
         act.record("recurrence_anchored", subject_id=subject.id, series_from=iso(anchor))
 
 
+def _is_untouched(act: Act, obligation: Obligation) -> bool:
+    """Whether it is as the recurrence has opened it: nobody moved it, and no paper gave its day."""
+    opening = select(AuditEvent.detail["source"].as_string()).where(
+        AuditEvent.org_id == act.org,
+        AuditEvent.subject_id == obligation.subject_id,
+        AuditEvent.type == "obligation_opened",
+        AuditEvent.detail.contains({"obligation_id": obligation.id}),
+    )
+    as_opened = obligation.closed_at is None and obligation.due_on == obligation.first_due_on
+    return as_opened and act.session.scalars(opening.limit(1)).first() is None
+
+
 def _opened_before(act: Act, obligation: Obligation) -> Obligation | None:
-    """The obligation that an earlier completion of this one opened; only the trail remembers that."""
+    """The obligation that the last completion of this one opened; only the trail remembers that."""
     query = select(AuditEvent.detail["obligation_id"].as_integer()).where(
         AuditEvent.org_id == act.org,
         AuditEvent.subject_id == obligation.subject_id,
         AuditEvent.type == "obligation_opened",
         AuditEvent.detail.contains({"after_obligation_id": obligation.id}),
     )
-    opened_id = act.session.scalars(query.order_by(AuditEvent.id).limit(1)).one_or_none()
+    opened_id = act.session.scalars(query.order_by(AuditEvent.id.desc()).limit(1)).one_or_none()
     return None if opened_id is None else _locked(act, opened_id)[0]
 
 

@@ -50,6 +50,10 @@ def put_into(act: Act, subject: Subject, part_of_id: int | None, due_from: str |
     query = select(Subject).where(Subject.org_id == act.org, Subject.id == subject.id).with_for_update()
     act.session.scalars(query.execution_options(populate_existing=True)).one()
     distance = check_place(act, subject.site_id, part_of_id, due_from, subject.id)
+    if distance and subject.recurrence:
+        raise Refused(
+            f"{subject.reference} comes again by itself: take its recurrence off first, it comes with its whole."
+        )
     old = {name: getattr(subject, name) for name in PLACE}
     new = {"part_of_id": part_of_id, "due_from": distance}
     if old == new:

@@ -26,7 +26,7 @@ from app.ledger.start import hold_back, hold_back_raised
 from app.models import Kind, Member, Obligation, Site, Subject
 from app.operations import typed
 from app.operations.obligations import open_obligation
-from app.operations.parts import check_place
+from app.operations.parts import check_place, count_parts
 from app.operations.people import check_may_see, find_site, may_see, site_today
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -92,6 +92,8 @@ def add_subject(act: Act, entry: Entry) -> int:
             check_may_see(act, _member(act, member_id), site)
     if entry.due_from and entry.due_on is not None:
         raise Refused("The due date is a day of its own, or follows that of the whole: leave one of the two out.")
+    if entry.due_from and entry.recurrence:
+        raise Refused("What follows the due date of its whole comes again with it: leave the recurrence out.")
     place = {"due_from": check_place(act, entry.site_id, entry.part_of_id, entry.due_from)}
     stored = _stored(_with_rhythm(act, entry)) | place
     adding = insert(Subject).values(org_id=act.org, **stored).on_conflict_do_nothing().returning(Subject.id)
@@ -109,7 +111,7 @@ def add_subject(act: Act, entry: Entry) -> int:
 
 
 def _with_rhythm(act: Act, entry: Entry) -> Entry:
-    if entry.recurrence or not entry.comes_as_kind:
+    if entry.recurrence or entry.due_from or not entry.comes_as_kind:
         return entry
     kind = act.session.scalars(select(Kind).where(Kind.org_id == act.org, Kind.id == entry.kind_id)).one()
     basis = entry.recurrence_basis or kind.recurrence_basis
@@ -160,6 +162,8 @@ def amend(
         "notes": typed.note(notes),
     }
     _locked(act, subject)
+    if subject.due_from and said["recurrence"]:
+        raise Refused("What follows the due date of its whole comes again with it: leave the recurrence out.")
     new = {name: value for name, value in said.items() if value != getattr(subject, name)}
     if not new:
         return False
@@ -169,7 +173,7 @@ def amend(
     changed(act, subject_id=subject.id)
     act.record("subject_changed", subject_id=subject.id, old=old, new=new)
     if new.keys() & {"recurrence", "recurrence_basis"}:
-        subject.series_from = subject.series_through = subject.series_next = None  # It is counted anew from now on.
+        subject.series_through = subject.series_next = None  # From now on, by the day that it was counted from.
         _go_on(act, subject)
     return True
 
@@ -313,6 +317,8 @@ def move_to_site(act: Act, subject: Subject, site_id: int) -> bool:
     if old == site_id:
         return False
     site = _open_site(act, site_id)
+    if subject.part_of_id is not None or count_parts(act, subject.id):
+        raise Refused(f"{subject.reference} is a part of another entry, or has parts: they stay at one site.")
     people = [_member(act, who) for who in {subject.owner_member_id, subject.holder_id} if who is not None]
     blind = " and ".join(sorted(one.name for one in people if not may_see(act, one.id, site_id)))
     if blind:

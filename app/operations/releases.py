@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from app.database import SCHEDULER, borrowed
 from app.domain.delivery import State
 from app.domain.errors import Refused, quoted
+from app.ledger.followers import follow
 from app.ledger.planning import judge_alone
 from app.ledger.scan import look
+from app.ledger.series import open_series
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.operations.imports import NEXT, NOW, queue
@@ -162,6 +164,8 @@ def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[i
         raise Refused("No draft of this import is left: somebody has released them already.")
     act.record("import_released", import_run_id=import_run_id, start=start, entries=len(released))
     queue(act, released)
+    follow(act, released)
+    open_series(act, subjects=released)
     if start == NEXT:
         dates = [row.id for row in act.run(OPEN_DATES, {"ids": released})]
         hold_back(act, obligation_ids=dates)

@@ -87,6 +87,11 @@ def is_alive(entry: Entry, _: Deadline | None) -> bool:
     return entry.line.status != Status.archived
 
 
+def stands_alone(entry: Entry, _: Deadline | None) -> bool:
+    """A part and its whole stay at one site."""
+    return is_alive(entry, None) and entry.part_of_id is None and not entry.parts
+
+
 def has_status(*statuses: Status) -> Callable[[Entry, Deadline | None], bool]:
     return lambda entry, _: entry.line.status in statuses
 
@@ -189,7 +194,7 @@ DEEDS: Mapping[str, Deed] = {
         says=lambda _: "Its alerts are sent again, from those that are due by now on.",
     ),
     "move-site": Deed(
-        "Move to another site", "Move it", move_site, is_alive, site_fields,
+        "Move to another site", "Move it", move_site, stands_alone, site_fields,
     ),
     "archive": Deed(
         "Archive", "Archive it", archive, is_alive, archive_fields,

@@ -128,7 +128,7 @@ def add_entries(act: Act, place: Furnished, owner: int, worded: Callable[[str], 
     add("GONE", status="archived")
     add("PAUSED", snoozed_until=days(4))
     add("NOBODY", 20, owner_member_id=None)
-    add("DATELESS", None)
+    place.ids["alone_id"] = add("DATELESS", None)  # Neither a part nor a whole.
     for reference, due_in in (("LATE", -3), ("LOST", 6), ("BACK", 7), ("DONE", 8), ("FILED", 9), ("MOVED", 40)):
         add(reference, due_in)
     add("POST", owner_member_id=None, owner_post_id=place.ids["post_id"])

@@ -44,6 +44,8 @@ def test_a_condition_is_put_into_its_permit_and_follows_its_date(
     assert events(staffed) == ["subject_put_into", "obligation_opened"]
     assert 'value="180d"' in ana.get(page_of(ids, deed="part-of")).text
     assert "part-of" not in ana.get(page_of(ids, "0417")).text  # Parts have no parts.
+    for reference in ("0417", "4.2"):
+        assert "/move-site" not in ana.get(page_of(ids, reference)).text  # They stay at one site.
     ana.post(page_of(ids, deed="part-of"), part_of="", due_from="")
     assert stored(staffed, "select part_of_id, due_from from subject where id = :id", id=ids["4.2"]) == [(None, None)]
     assert stored(staffed, "select due_on, follows_id from obligation where subject_id = :id", id=ids["4.2"]) == [

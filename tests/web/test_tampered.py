@@ -43,7 +43,7 @@ FORMS = [
     ("register/new", ENTRY | {"holder": "{member_id}"}),
     ("register/{subject_id}/hand-over", {"responsible": "member:{member_id}"}),
     ("register/{subject_id}/hand-over", {"responsible": "post:{post_id}"}),
-    ("register/{subject_id}/move-site", {"site": "{yard_id}"}),
+    ("register/{alone_id}/move-site", {"site": "{yard_id}"}),
     ("rules", RULE | {"kinds": "{kind_id}"}),
     ("rules", RULE | {"sites": "{site_id}"}),
     ("rules", RULE | {"others": "{email}"}),

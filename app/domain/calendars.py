@@ -20,6 +20,10 @@ SATURDAY = 5  # As date.weekday() counts; the first day of the weekend where no 
 YEARS_KEPT = 4096  # Years of closed days in memory, about 8 kB each: forty years for a hundred regions.
 ZONES_KEPT = 1024  # More than the zone database has names.
 
+# The years of the register: due dates outside are typing errors (DESIGN section 11), and no series goes on after them.
+FIRST_DAY = date(1990, 1, 1)
+LAST_DAY = date(2079, 12, 31)
+
 
 @dataclass(frozen=True)
 class Calendar:

@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from app.domain.calendars import FIRST_DAY, LAST_DAY
 from app.domain.errors import Refused, quoted
 from app.imports.folding import folded, without_accents
 from app.imports.records import SPREADSHEET_ZERO
-from app.operations.typed import FIRST_DAY, LAST_DAY
 
 AUTO, YMD, DMY, MDY = "auto", "ymd", "dmy", "mdy"
 OTHER_ORDER = {DMY: MDY, MDY: DMY}

@@ -10,13 +10,11 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
+from app.domain.calendars import FIRST_DAY, LAST_DAY
 from app.domain.thresholds import alert_day
 from app.ledger.queue import changed
-from app.ledger.series import LAST_DAY
 from app.ledger.site_days import SiteDays, columns, read_site_days
 from app.trail.act import Act
-
-FIRST_DAY = dt.date(1990, 1, 1)
 
 # Each open date of a whole with the date of the part that follows it, if there is one yet.
 FOLLOWING = """

@@ -11,7 +11,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.calendars import DAY
+from app.domain.calendars import DAY, LAST_DAY
 from app.domain.recurrences import next_due, to_open
 from app.ledger.planning import plan_simply
 from app.ledger.queue import changed
@@ -80,8 +80,6 @@ with opened as (
 ), unsealed as (
   insert into audit_unsealed (org_id, event_id) select :org, id from event)
 select id, subject_id from opened order by subject_id, due_on"""
-
-LAST_DAY = dt.date(2079, 12, 31)  # Of the register; no series goes on after it.
 
 
 def open_series(act: Act, days: SiteDays | None = None, subjects: Sequence[int] | None = None) -> list[int]:

@@ -19,6 +19,7 @@ from sqlalchemy import select
 from app.domain import calendars, recurrences
 from app.domain.acts import ArchiveReason, MoveReason, SnoozeReason, Status
 from app.domain.batches import BatchAct, Left, Several, shifted
+from app.domain.calendars import FIRST_DAY, LAST_DAY
 from app.domain.errors import Refused, UnusableZone
 from app.domain.folding import clean_text
 from app.models import Member, MemberSite, Post
@@ -246,7 +247,7 @@ def _moved(ground: Ground, row: Any) -> Left | Change:
         return Left.follows
     by = recurrences.parse(order.by) if order.by else None
     new = shifted(row.due_on, by, order.is_earlier) if isinstance(by, recurrences.Interval) else order.to
-    if new is None or not typed.FIRST_DAY <= new <= typed.LAST_DAY:
+    if new is None or not FIRST_DAY <= new <= LAST_DAY:
         return Left.beyond
     return Left.same if new == row.due_on else (iso(row.due_on), iso(new))
 

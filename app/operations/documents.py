@@ -16,6 +16,7 @@ from sqlalchemy.orm import aliased
 
 from app.domain import media
 from app.domain.acts import Basis, NextFrom, Outcome
+from app.domain.calendars import LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text, fold_reference
 from app.models import Attachment, Document, Obligation, Subject
@@ -233,8 +234,8 @@ def _stored(act: Act, subject: Subject, paper: Paper) -> dict[str, Any]:
 
 
 def _day(day: dt.date | None, what: str) -> dt.date | None:
-    if day is not None and not FIRST_DAY <= day <= typed.LAST_DAY:
-        years = f"{FIRST_DAY.year} to {typed.LAST_DAY.year}"
+    if day is not None and not FIRST_DAY <= day <= LAST_DAY:
+        years = f"{FIRST_DAY.year} to {LAST_DAY.year}"
         raise Refused(f"{what} {day} is outside the years {years}: correct it, or leave it out where there is none.")
     return day
 

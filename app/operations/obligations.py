@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.domain import recurrences
 from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
-from app.domain.calendars import DAY
+from app.domain.calendars import DAY, LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
 from app.ledger.followers import follow
@@ -172,7 +172,7 @@ def next_of(act: Act, obligation: Obligation, subject: Subject, met_on: dt.date 
         due_on = recurrences.next_due(anchor, subject.recurrence, after=obligation.due_on)
     while due_on in closed:
         due_on = recurrences.next_due(anchor, subject.recurrence, after=due_on)
-    return due_on if due_on <= typed.LAST_DAY else None
+    return due_on if due_on <= LAST_DAY else None
 
 
 def _closed_days(act: Act, subject: Subject) -> set[dt.date]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from app.domain import recurrences
 from app.domain.acts import Basis
+from app.domain.calendars import FIRST_DAY, LAST_DAY
 from app.domain.errors import Refused, quoted
 from app.domain.folding import check_visible, clean_text, fold_name
 
@@ -18,8 +19,6 @@ LONGEST_NAME = 200  # Characters of a name: a line on a screen and in a message.
 LONGEST_REFERENCE = 400  # Characters: longer than any reference of the registers that we have seen.
 LONGEST_TITLE = 500  # Characters: some registers put whole sentences there.
 LONGEST_NOTE = 4000  # Characters of a note: a page.
-FIRST_DAY = dt.date(1990, 1, 1)  # Due dates outside these years are typing errors (DESIGN section 11).
-LAST_DAY = dt.date(2079, 12, 31)
 
 Code = TypeVar("Code", bound=StrEnum)
 

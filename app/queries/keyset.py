@@ -13,10 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, SQLColumnExpression, cast, extract, literal
 
+from app.domain.calendars import FIRST_DAY
+
 PAGE = 50  # Rows: about three screens.
 CURSOR = re.compile(r"(-?[0-9]{1,18})\.([0-9]{1,18})")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-FIRST_DAY = dt.date(1990, 1, 1)  # Due dates begin here.
 MICROSECOND = dt.timedelta(microseconds=1)
 
 Row = TypeVar("Row")

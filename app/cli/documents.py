@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 
 from app.cli.acts import deadline, due_on_option, ids, note_option, of_entry
-from app.cli.common import DAY
+from app.cli.common import DAY, FILE, file_at
 from app.cli.people import say
-from app.domain.errors import Refused
-from app.domain.media import LARGEST_FILE
 from app.operations import documents
 from app.web.words import next_from
 
@@ -37,7 +35,7 @@ class Next(click.ParamType[dt.date | str]):
 @click.option("--issued-on", type=DAY, help="The day of issue.")
 @click.option("--valid-from", type=DAY, help="The first day on which it is valid.")
 @click.option("--valid-until", type=DAY, help="The last one; the next due date, unless --next says otherwise.")
-@click.option("--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="At most 20 MB.")
+@click.option("--file", "path", type=FILE, help="At most 20 MB.")
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
 @click.option("--next", "next_due", type=Next(), help="The next due date, or none; else it is proposed and said.")
 @note_option
@@ -75,14 +73,3 @@ def renew(
     facts |= {"document_id": made.document_id, "replaces_id": made.replaces_id}
     facts |= {"next_due_on": made.next.due_on, "next_from": made.next.source, "next_words": source}
     say(as_json, True, f"{reference} is renewed with {number}. {coming}.", **facts)
-
-
-def file_at(path: Path | None) -> documents.SentFile | None:
-    """The file, read no further than anything that could be kept. Raises Refused."""
-    if path is None:
-        return None
-    try:
-        with path.open("rb") as stream:
-            return documents.SentFile(path.name, stream.read(LARGEST_FILE + 1))
-    except OSError as fault:
-        raise Refused(f"{path} cannot be read ({fault.strerror}): name another file.") from None

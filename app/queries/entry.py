@@ -71,6 +71,7 @@ class Entry:
     site: SiteDay
     kind_id: int
     what_to_do: str
+    proof_needed: bool
     owner_member_id: int | None
     owner_post_id: int | None
     post_holders: Sequence[str]
@@ -109,9 +110,9 @@ class Entry:
         """Those that nothing has replaced, the last one first."""
         return [one for one in self.papers if one.is_current]
 
-    def proof_of(self, obligation_id: int) -> str | None:
-        """The number of the paper with which a deadline was renewed."""
-        closing = (one.number for one in self.papers if one.obligation_id == obligation_id and not one.withdrawn_at)
+    def proof_of(self, obligation_id: int) -> Paper | None:
+        """The last paper with which a deadline was renewed, or which proves it."""
+        closing = (one for one in self.papers if one.obligation_id == obligation_id and not one.withdrawn_at)
         return next(closing, None)
 
     def deadline(self, obligation_id: int) -> Deadline | None:
@@ -142,9 +143,9 @@ def read_entry(session: Session, sight: Sight, subject_id: int) -> Entry | None:
 def _facts(sight: Sight, subject_id: int) -> Any:
     org, holder, whole = sight.org, aliased(Member), aliased(Subject)
     columns = (
-        Subject.site_id, Subject.kind_id, Kind.what_to_do, Subject.owner_member_id, Subject.owner_post_id,
-        Subject.holder_id, holder.name.label("holder"), Subject.part_of_id, whole.id.label("whole_id"),
-        Subject.due_from,
+        Subject.site_id, Subject.kind_id, Kind.what_to_do, Kind.proof_needed, Subject.owner_member_id,
+        Subject.owner_post_id, Subject.holder_id, holder.name.label("holder"), Subject.part_of_id,
+        whole.id.label("whole_id"), Subject.due_from,
         Subject.recurrence, Subject.recurrence_basis, Subject.legal_basis, Subject.notes, Subject.extra,
     )  # fmt: skip
     return (

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.domain.acts import CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
-from app.operations import obligations
+from app.operations import documents, obligations
 from app.queries.entry import Deadline, Entry
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
 from app.web.entry_fields import Field, Options, offered, words_of
+from app.web.paper_acts import FILE_HINT, file_of
 from app.web.words import OF, day, every
 
 NOT_DONE = "not_done"
@@ -21,7 +22,7 @@ HOW: Options = (
 
 
 def close(call: Call) -> Do:
-    """Done or failed on a day; or closed without doing it, for a reason."""
+    """Done, with its proof, or failed on a day; or closed without doing it, for a reason."""
     how = offered(call.form, "how", HOW) or Outcome.met.value
     note, member_id = call.note, call.visit.person.member_id
     if how == NOT_DONE:
@@ -34,13 +35,25 @@ def close(call: Call) -> Do:
     met_on = call.day("met_on", "Choose the day on which it was done.")
     if met_on is not None and met_on > call.today:
         call.form.faults["met_on"] = f"This day is still to come: at the site it is {day(call.today)}."
+    if how == Outcome.met:
+        proof = proof_of(call)
+        return lambda: documents.close_with(call.act, call.obligation_id, proof, met_on, note, member_id)
     return lambda: obligations.close(call.act, call.obligation_id, how, met_on, note=note, member_id=member_id)
 
 
+def proof_of(call: Call) -> documents.Paper:
+    """The number or the file of the proof; neither, where it needs none or has one already."""
+    return documents.Paper(str(call.form.values["number"]), file=file_of(call))
+
+
 def close_fields(call: Call) -> Sequence[Field]:
+    needs = call.entry.proof_needed and call.deadline and not call.entry.proof_of(call.deadline.id)
+    says = "Its number or its file is needed where it was done." if needs else "Of a report, if there is one."
     return (
         Field("how", "How was it closed?", "radio", HOW),
         Field("met_on", "Done on", "day", hint="Not needed where it is closed without doing it."),
+        Field("number", "Number of the proof", hint=says),
+        Field("file", "File of the proof", "file", hint=FILE_HINT),
         Field(
             "reason", "Why without doing it?", "choice", words_of("close_reason", CloseReason), "It was done",
         ),

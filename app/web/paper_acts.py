@@ -122,16 +122,24 @@ def add(call: Call) -> Do:
     paper = paper_of(call)
     chosen = offered(call.form, "replaces", replaceable(call))
     replaces_id, member_id = int(chosen) if chosen.isdecimal() else None, call.visit.person.member_id
-    return lambda: documents.add_paper(call.act, call.subject, paper, replaces_id, member_id)
+    proved = offered(call.form, "proves", provable(call))
+    proves_id = int(proved) if proved.isdecimal() else None
+    return lambda: documents.add_paper(call.act, call.subject, paper, replaces_id, member_id, proves_id=proves_id)
 
 
 def replaceable(call: Call) -> Options:
     return [(str(one.id), one.number) for one in call.entry.current_papers]
 
 
+def provable(call: Call) -> Options:
+    return [(str(one.id), day(one.due_on)) for one in call.entry.open_deadlines]
+
+
 def add_fields(call: Call) -> Sequence[Field]:
     replaces = Field("replaces", "Replaces", "choice", replaceable(call), "None: it stands beside the others")
-    return (*FIELDS, *((replaces,) if call.entry.current_papers else ()), NOTE)
+    proves = Field("proves", "Proof of the deadline", "choice", provable(call), "None of them")
+    shown = (*([replaces] if replaces.options else []), *([proves] if proves.options else []))
+    return (*FIELDS, *shown, NOTE)
 
 
 def withdraw(call: Call) -> Do:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import click
 
 from app.cli.acts import deadline, due_on_option, ids, obligation_group, of_entry
 from app.cli.common import DAY
+from app.cli.documents import next_of, paper_of, paper_options, say_renewed
 from app.cli.people import say
-from app.operations import obligations
+from app.domain.acts import FilingResult
+from app.domain.errors import Refused
+from app.operations import documents, obligations
+
+ENDED = ("filing_result", "filing_ended_on", "outcome", "met_on")
 
 
 def add_to(_: click.Group) -> None:
@@ -50,19 +56,39 @@ def file(
 @click.command("file-end")
 @click.option("--outcome", "--result", "result", metavar="RESULT", help="granted, refused or withdrawn.")
 @click.option("--ended-on", type=DAY, help="The day it ended; else today at the site.")
+@click.option("--number", default="", metavar="N", help="Granted: the new paper, with which REF is renewed.")
+@paper_options
 @due_on_option
 @of_entry
 def file_end(
     reference: str,
     result: str | None,
     ended_on: dt.date | None,
+    next_due: dt.date | str | None,
     due_on: dt.date | None,
     site: str | None,
     org: str | None,
     as_json: bool,
+    **said: Any,
 ) -> None:
-    """Note how the filing of a deadline of REF ended."""
+    """Note how the filing of a deadline of REF ended; granted with a new paper, it is renewed."""
+    paper = paper_of(**said)
+    if paper.number and result != FilingResult.granted:
+        raise Refused("A new paper comes only with the result granted: leave --number out.")
     with deadline(org, reference, site, due_on) as (act, obligation):
-        changed = obligations.end_filing(act, obligation.id, ended_on, result)
-    facts = ids(obligation) | {"filing_result": obligation.filing_result, "filing_ended_on": obligation.filing_ended_on}
-    say(as_json, changed, f"The filing of {reference} ended: {obligation.filing_result}.", **facts)
+        if paper.number:
+            made = documents.grant(act, obligation.id, ended_on, paper, **next_of(next_due))
+            recurrence = documents.recurrence_of(act, obligation)
+        else:
+            changed = obligations.end_filing(act, obligation.id, ended_on, result)
+        facts = ids(obligation) | {name: getattr(obligation, name) for name in ENDED}
+        is_open = obligation.closed_at is None
+    if paper.number:
+        say_renewed(as_json, reference, paper, made, recurrence, facts)
+        return
+    hint = (
+        " Its deadline is still open: renew it with the new paper."
+        if is_open and result == FilingResult.granted
+        else ""
+    )
+    say(as_json, changed, f"The filing of {reference} ended: {facts['filing_result']}.{hint}", **facts)

@@ -15,7 +15,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import aliased
 
 from app.domain import media
-from app.domain.acts import Basis, NextFrom, Outcome
+from app.domain.acts import Basis, FilingResult, NextFrom, Outcome
 from app.domain.calendars import LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text, fold_reference
@@ -126,6 +126,28 @@ def renew(
     if not of_series and proposal.due_on is not None:
         obligations.open_successor(act, obligation, subject, proposal.due_on, proposal.source)
     return Renewal(document_id, last[0] if last else None, proposal)
+
+
+def grant(
+    act: Act,
+    obligation_id: int,
+    ended_on: dt.date | None,
+    paper: Paper,
+    next_due_on: dt.date | None = None,
+    *,
+    goes_on: bool = True,
+    member_id: int | None = None,
+) -> Renewal | None:
+    """The authority granted what was filed: the filing ends, and the deadline is renewed as met on that day.
+
+    None where it is closed already.
+    """
+    obligation, _ = obligations.find_both(act, obligation_id, lock=True)
+    if obligation.closed_at is not None:
+        return None
+    obligations.end_filing(act, obligation_id, ended_on, FilingResult.granted)
+    met_on = obligation.filing_ended_on
+    return renew(act, obligation_id, paper, next_due_on, goes_on=goes_on, met_on=met_on, member_id=member_id)
 
 
 def close_with(

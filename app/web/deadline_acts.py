@@ -1,11 +1,10 @@
-"""What can be done to the deadlines of an entry: close, open again, move, file with the authority, add."""
+"""What can be done to the deadlines of an entry: close, open again, move, add."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from app.domain.acts import CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
+from app.domain.acts import CloseReason, MoveReason, Outcome, ReopenReason
 from app.operations import documents, obligations
 from app.queries.entry import Deadline, Entry
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
@@ -80,38 +79,6 @@ def move(call: Call) -> Do:
     return lambda: obligations.move(call.act, call.obligation_id, to, reason, call.note)
 
 
-def file(call: Call) -> Do:
-    filed_on = call.day("filed_on", "Choose the day of filing.")
-    in_force = call.code("in_force_meanwhile", InForce, "Say whether it stays in force meanwhile.")
-    ask_again_on = call.day("ask_again_on")
-    reference = str(call.form.values["filed_reference"])
-    return lambda: obligations.file(call.act, call.obligation_id, filed_on, reference, in_force, ask_again_on)
-
-
-def file_fields(_: Call) -> Sequence[Field]:
-    hint = "With yes, its alerts are silent until the authority has answered."
-    return (
-        Field("filed_on", "Filed on", "day", is_required=True),
-        Field("filed_reference", "Receipt from the authority", hint="The number on the receipt."),
-        Field("in_force_meanwhile", "In force meanwhile?", "radio", words_of("in_force", InForce), hint=hint),
-        Field("ask_again_on", "Ask again on", "day"),
-    )
-
-
-def file_holds(call: Call) -> Mapping[str, Any]:
-    """What is filed already can be corrected; else it is filed today."""
-    one = call.deadline
-    if one is None or not one.is_pending:
-        return {"filed_on": call.today}
-    return {name: getattr(one, name) for name in ("filed_on", "filed_reference", "in_force_meanwhile", "ask_again_on")}
-
-
-def end_filing(call: Call) -> Do:
-    ended_on = call.day("ended_on", "Choose the day of the answer.")
-    result = call.code("result", FilingResult, "Choose what the authority answered.")
-    return lambda: obligations.end_filing(call.act, call.obligation_id, ended_on, result)
-
-
 def add(call: Call) -> Do:
     due_on = call.day("due_on", "Choose the due date.")
     return lambda: obligations.add_obligation(call.act, call.subject, due_on)
@@ -142,19 +109,6 @@ DEADLINE_DEEDS: Mapping[str, Deed] = {
         ),
         lambda call: {"due_on": call.deadline.due_on if call.deadline else None},
         lambda _: "The first date stays on record, and so does the reason.", True,
-    ),
-    "file": Deed(
-        "Filed with the authority", "Save the filing", file, is_open, file_fields, file_holds, is_of_deadline=True,
-    ),
-    "end-filing": Deed(
-        "The authority has answered", "Save the answer", end_filing,
-        lambda _, deadline: deadline is not None and deadline.is_pending,
-        lambda _: (
-            Field("result", "Answer", "radio", words_of("filing_result", FilingResult)),
-            Field("ended_on", "Answered on", "day", is_required=True),
-        ),
-        lambda call: {"ended_on": call.today},
-        lambda _: "This neither closes nor moves the deadline. Close it, or move it, by what was granted.", True,
     ),
     "reopen": Deed(
         "Open the deadline again", "Open it again", reopen,

@@ -11,7 +11,8 @@ import pytest
 from app.ledger.align import Delivered
 from app.ledger.scan import Scanned
 from app.models import Obligation, Subject
-from app.operations import obligations, people, register, rules
+from app.operations import documents, obligations, people, register, rules
+from app.operations.documents import Paper
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -190,3 +191,18 @@ def test_a_widened_rule_still_owes_the_follow_up_of_its_entries(watch: Watch) ->
     )
     on(watch, "2027-04-19")
     assert follow_ups(watch) == {"@2027-04-19": "open"}
+
+
+def test_granted_it_is_renewed_and_the_next_date_is_watched(watch: Watch) -> None:
+    on(watch, "2027-02-21")
+    watch.do(file())
+    on(watch, "2027-04-19")
+    watch.deliver()
+    paper = Paper("C-1340", valid_until=dt.date(2029, 4, 30))
+    made = watch.at("2027-04-22T09:00").do(lambda act: documents.grant(act, open_one(act), dt.date(2027, 4, 21), paper))
+    assert made.next.due_on == dt.date(2029, 4, 30)
+    closed = "select outcome, met_on, filing_result, filing_ended_on from obligation where closed_at is not null"
+    assert watch.rows(closed) == [("met", dt.date(2027, 4, 21), "granted", dt.date(2027, 4, 21))]
+    assert on(watch, "2027-05-30") == Scanned()
+    assert on(watch, "2029-03-31") == Scanned(claimed=2, deliveries=2)
+    assert watch.ledger() == {"2027-04-01 @2027-04-19": "open", "2029-04-30 30d": "open"}

@@ -48,7 +48,7 @@ class Sentences:
             "place": f"{one_line(letter.organisation)} · {one_line(first.site)}",
             "left": self.left(first),
             "title": shortened(one_line(first.title)),
-            "day": self.wording.day(first.due_on, "EEEE, d MMMM" if same_year else "EEEE, d MMMM y"),
+            "day": self.wording.day(first.asked_on or first.due_on, "EEEE, d MMMM" if same_year else "EEEE, d MMMM y"),
         }
         if more == 0:
             return _("[%(place)s] %(left)s: %(title)s (%(day)s)", **places)
@@ -63,14 +63,14 @@ class Sentences:
         return Told(
             claim_id=notice.claim_id,
             title=one_line(notice.title),
-            is_late=notice.days_left < 0,
+            is_late=notice.days_left < 0 and not notice.asked_on,
             due=self.due(notice),
             moved=self.moved(notice),
             entry=self.entry(notice),
             where=self.wording.gettext(
                 "%(site)s (time zone %(zone)s)", site=one_line(notice.site), zone=one_line(notice.timezone)
             ),
-            what_to_do=some_lines(notice.what_to_do),
+            what_to_do=self.what_to_do(notice),
             why=self.why(notice.because),
             others=self.others(notice.others),
         )
@@ -78,6 +78,8 @@ class Sentences:
     def left(self, notice: Notice) -> str:
         """How far the due date is away today at its site, for a subject."""
         _, ngettext, days = self.wording.gettext, self.wording.ngettext, notice.days_left
+        if notice.asked_on:
+            return _("Ask the authority again")
         if days > 0:
             return ngettext("%(number)d day", "%(number)d days", days)
         if notice.wording == EXPIRES:
@@ -90,9 +92,27 @@ class Sentences:
 
     def due(self, notice: Notice) -> str:
         """The same as a sentence, with the date."""
+        if notice.asked_on and notice.filed_on:
+            return self.filed(self.wording.day(notice.filed_on, "d MMMM y"), one_line(notice.receipt or ""))
         day = self.wording.day(notice.due_on, "EEEE, d MMMM y")
         said = self.expires if notice.wording == EXPIRES else self.falls_due
         return said(notice.days_left, day)
+
+    def filed(self, day: str, receipt: str) -> str:
+        _ = self.wording.gettext
+        if not receipt:
+            return _("Filed with the authority on %(day)s, and not answered yet.", day=day)
+        return _(
+            "Filed with the authority on %(day)s, receipt %(receipt)s, and not answered yet.", day=day, receipt=receipt
+        )
+
+    def what_to_do(self, notice: Notice) -> str:
+        """What the kind says, and whether proof is needed; of a filing, to ask for its answer."""
+        _ = self.wording.gettext
+        if notice.asked_on:
+            return _("Ask the authority how far it is, and enter its answer, or the next day to ask.")
+        proof = _("To close it as done, proof is needed: the number or the file of a paper.")
+        return "\n".join(filter(None, (some_lines(notice.what_to_do), proof if notice.proof_needed else "")))
 
     def expires(self, days: int, day: str) -> str:
         _, ngettext = self.wording.gettext, self.wording.ngettext
@@ -120,7 +140,7 @@ class Sentences:
         return ngettext("%(number)d day left: due on %(day)s.", "%(number)d days left: due on %(day)s.", days, day=day)
 
     def moved(self, notice: Notice) -> str | None:
-        if notice.first_due_on == notice.due_on:
+        if notice.first_due_on == notice.due_on or notice.asked_on:
             return None
         day = self.wording.day(notice.first_due_on, "d MMMM y")
         return self.wording.gettext("The date was moved: at first it was %(day)s.", day=day)

@@ -8,18 +8,19 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 from flask.cli import with_appcontext
 
-from app.cli.common import DAY, Command, acting, json_option, org_option
+from app.cli.common import DAY, FILE, Command, acting, file_at, json_option, org_option
 from app.cli.people import say
 from app.domain.acts import CloseReason, Outcome
 from app.domain.errors import Refused
 from app.domain.recipients import MEMBER, POST, parse
 from app.models import Obligation, Subject
-from app.operations import answers, obligations, people, register
+from app.operations import answers, documents, obligations, people, register
 from app.trail.act import Act
 
 
@@ -212,6 +213,8 @@ def move_to_site(reference: str, to: str, site: str | None, org: str | None, as_
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
 @reason_option("Where it was not done: not_required, replaced, entered_in_error or other")
 @note_option
+@click.option("--proof", type=FILE, help="A file that proves it; some kinds ask for proof.")
+@click.option("--proof-number", default="", metavar="N", help="The number of the paper that proves it.")
 @due_on_option
 @of_entry
 def close(
@@ -220,15 +223,22 @@ def close(
     met_on: dt.date | None,
     reason: str | None,
     note: str,
+    proof: Path | None,
+    proof_number: str,
     due_on: dt.date | None,
     site: str | None,
     org: str | None,
     as_json: bool,
 ) -> None:
-    """Close a deadline of REF; one that was met opens the next of a recurrence."""
-    said = outcome or outcome_of(reason)
+    """Close a deadline of REF; one that was met opens the next of a recurrence, and may need proof."""
+    said, paper = outcome or outcome_of(reason), documents.Paper(proof_number, file=file_at(proof))
+    if (proof or proof_number) and said != Outcome.met:
+        raise Refused(f"The outcome {said} has no proof: only what is closed as done has. Leave --proof out.")
     with deadline(org, reference, site, due_on) as (act, obligation):
-        changed = obligations.close(act, obligation.id, said, met_on, reason, note)
+        if proof or proof_number:
+            changed = documents.close_with(act, obligation.id, paper, met_on, note)
+        else:
+            changed = obligations.close(act, obligation.id, said, met_on, reason, note)
         still = {"open_due_on": obligations.open_dates(act, obligation.subject_id)}
     facts = ids(obligation) | {"outcome": obligation.outcome, "met_on": obligation.met_on} | still
     say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is {obligation.outcome}.", **facts)
@@ -281,57 +291,6 @@ def reopen(
     with deadline(org, reference, site, due_on, closed=True) as (act, obligation):
         changed = obligations.reopen(act, obligation.id, reason, note)
     say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is open.", **ids(obligation))
-
-
-@obligation_group.command("file")
-@click.option("--filed-on", type=DAY, help="The day of filing; else today at the site.")
-@click.option("--filed-reference", metavar="TEXT", help="The authority's receipt.")
-@click.option("--in-force-meanwhile", metavar="yes|no|unclear", help="yes keeps the alerts silent until the end.")
-@click.option("--ask-again-on", type=DAY, help="When to ask the authority again.")
-@due_on_option
-@of_entry
-def file(
-    reference: str,
-    filed_on: dt.date | None,
-    filed_reference: str | None,
-    in_force_meanwhile: str | None,
-    ask_again_on: dt.date | None,
-    due_on: dt.date | None,
-    site: str | None,
-    org: str | None,
-    as_json: bool,
-) -> None:
-    """Note that a deadline of REF was filed with the authority."""
-    with deadline(org, reference, site, due_on) as (act, obligation):
-        changed = obligations.file(act, obligation.id, filed_on, filed_reference, in_force_meanwhile, ask_again_on)
-    say(
-        as_json,
-        changed,
-        f"{reference} was filed on {obligation.filed_on}.",
-        **ids(obligation),
-        filed_on=obligation.filed_on,
-    )
-
-
-@obligation_group.command("file-end")
-@click.option("--outcome", "--result", "result", metavar="RESULT", help="granted, refused or withdrawn.")
-@click.option("--ended-on", type=DAY, help="The day it ended; else today at the site.")
-@due_on_option
-@of_entry
-def file_end(
-    reference: str,
-    result: str | None,
-    ended_on: dt.date | None,
-    due_on: dt.date | None,
-    site: str | None,
-    org: str | None,
-    as_json: bool,
-) -> None:
-    """Note how the filing of a deadline of REF ended."""
-    with deadline(org, reference, site, due_on) as (act, obligation):
-        changed = obligations.end_filing(act, obligation.id, ended_on, result)
-    facts = ids(obligation) | {"filing_result": obligation.filing_result, "filing_ended_on": obligation.filing_ended_on}
-    say(as_json, changed, f"The filing of {reference} ended: {obligation.filing_result}.", **facts)
 
 
 @click.command("acknowledge")

@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,7 +16,9 @@ from app import clock
 from app.config import settings
 from app.database import WEB, transaction
 from app.domain.errors import Refused
+from app.domain.media import LARGEST_FILE
 from app.models import Organisation
+from app.operations.documents import SentFile
 from app.trail.act import OPERATOR, Act
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -39,6 +42,7 @@ class Day(click.ParamType[dt.date]):
 
 
 DAY = Day()
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def org_option(command: Command) -> Command:
@@ -78,3 +82,14 @@ def report(as_json: bool, result: Mapping[str, Any], lines: Iterable[str]) -> No
     else:
         for line in lines:
             click.echo(line)
+
+
+def file_at(path: Path | None) -> SentFile | None:
+    """The file, read no further than anything that could be kept. Raises Refused."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as stream:
+            return SentFile(path.name, stream.read(LARGEST_FILE + 1))
+    except OSError as fault:
+        raise Refused(f"{path} cannot be read ({fault.strerror}): name another file.") from None

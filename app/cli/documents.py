@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from app.cli.acts import deadline, due_on_option, ids, note_option, of_entry
-from app.cli.common import DAY
+from app.cli.common import DAY, FILE, Command, file_at
 from app.cli.people import say
-from app.domain.errors import Refused
-from app.domain.media import LARGEST_FILE
 from app.operations import documents
 from app.web.words import next_from
 
@@ -31,42 +31,65 @@ class Next(click.ParamType[dt.date | str]):
         return NONE if value == NONE else DAY.convert(value, param, ctx)
 
 
+PAPER: Sequence[Callable[[Any], Any]] = (
+    click.option("--issuer", default="", metavar="NAME", help="Who issued it."),
+    click.option("--issued-on", type=DAY, help="The day of issue."),
+    click.option("--valid-from", type=DAY, help="The first day on which it is valid."),
+    click.option("--valid-until", type=DAY, help="The last one; the next due date, unless --next says otherwise."),
+    click.option("--file", "path", type=FILE, help="At most 20 MB."),
+    click.option("--next", "next_due", type=Next(), help="The next due date, or none; else it is proposed and said."),
+    note_option,
+)
+
+
+def paper_options(command: Command) -> Command:
+    """What is said of a new paper, its number apart, and of the date that comes next."""
+    for option in reversed(PAPER):
+        command = option(command)
+    return command
+
+
+def paper_of(number: str, path: Path | None, **said: Any) -> documents.Paper:
+    return documents.Paper(number, file=file_at(path), **said)
+
+
 @click.command("renew")
 @click.option("--number", required=True, metavar="N", help="The number on the new paper.")
-@click.option("--issuer", default="", metavar="NAME", help="Who issued it.")
-@click.option("--issued-on", type=DAY, help="The day of issue.")
-@click.option("--valid-from", type=DAY, help="The first day on which it is valid.")
-@click.option("--valid-until", type=DAY, help="The last one; the next due date, unless --next says otherwise.")
-@click.option("--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="At most 20 MB.")
+@paper_options
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
-@click.option("--next", "next_due", type=Next(), help="The next due date, or none; else it is proposed and said.")
-@note_option
 @due_on_option
 @of_entry
 def renew(
     reference: str,
-    number: str,
-    issuer: str,
-    issued_on: dt.date | None,
-    valid_from: dt.date | None,
-    valid_until: dt.date | None,
-    path: Path | None,
-    met_on: dt.date | None,
     next_due: dt.date | str | None,
-    note: str,
+    met_on: dt.date | None,
     due_on: dt.date | None,
     site: str | None,
     org: str | None,
     as_json: bool,
+    **said: Any,
 ) -> None:
     """Renew REF: add the new paper, close its deadline as met, and open the next one."""
-    days = {"issued_on": issued_on, "valid_from": valid_from, "valid_until": valid_until}
-    paper = documents.Paper(number, issuer, **days, note=note, file=file_at(path))
+    paper = paper_of(**said)
     with deadline(org, reference, site, due_on) as (act, obligation):
-        next_on = next_due if isinstance(next_due, dt.date) else None
-        made = documents.renew(act, obligation.id, paper, next_on, goes_on=next_due != NONE, met_on=met_on)
+        made = documents.renew(act, obligation.id, paper, **next_of(next_due), met_on=met_on)
         facts = ids(obligation) | {"outcome": obligation.outcome, "met_on": obligation.met_on}
         recurrence = documents.recurrence_of(act, obligation)
+    say_renewed(as_json, reference, paper, made, recurrence, facts)
+
+
+def next_of(next_due: dt.date | str | None) -> dict[str, Any]:
+    return {"next_due_on": next_due if isinstance(next_due, dt.date) else None, "goes_on": next_due != NONE}
+
+
+def say_renewed(
+    as_json: bool,
+    reference: str,
+    paper: documents.Paper,
+    made: documents.Renewal | None,
+    recurrence: str | None,
+    facts: dict[str, Any],
+) -> None:
     if made is None:
         say(as_json, False, f"The deadline {facts['due_on']} of {reference} is closed already.", **facts)
         return
@@ -74,15 +97,4 @@ def renew(
     coming = f"The next one is due on {made.next.due_on}: {source}" if made.next.due_on else f"There is {source}"
     facts |= {"document_id": made.document_id, "replaces_id": made.replaces_id}
     facts |= {"next_due_on": made.next.due_on, "next_from": made.next.source, "next_words": source}
-    say(as_json, True, f"{reference} is renewed with {number}. {coming}.", **facts)
-
-
-def file_at(path: Path | None) -> documents.SentFile | None:
-    """The file, read no further than anything that could be kept. Raises Refused."""
-    if path is None:
-        return None
-    try:
-        with path.open("rb") as stream:
-            return documents.SentFile(path.name, stream.read(LARGEST_FILE + 1))
-    except OSError as fault:
-        raise Refused(f"{path} cannot be read ({fault.strerror}): name another file.") from None
+    say(as_json, True, f"{reference} is renewed with {paper.number}. {coming}.", **facts)

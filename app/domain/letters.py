@@ -8,6 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+from app.domain.thresholds import asked_on
+
 NAMED_AT_MOST = 50  # Alerts named in one message; the rest is counted and linked.
 
 
@@ -29,7 +31,15 @@ class Notice:
     wording: str
     what_to_do: str
     because: str
+    proof_needed: bool = False  # To close it as done.
+    filed_on: dt.date | None = None  # With the authority, and its receipt.
+    receipt: str | None = None
     others: tuple[str, ...] = ()  # Who else was told, by name.
+
+    @property
+    def asked_on(self) -> dt.date | None:
+        """The day to ask the authority again, if that is what is told; the due date is not what matters then."""
+        return asked_on(self.threshold)
 
     @property
     def days_left(self) -> int:

@@ -1,7 +1,7 @@
 """Thresholds: their text, their alert days and horizons, and which of two is sharper.
 
 Keeps the law of the scan: a due date is within the horizon exactly if its alert day has come. Knows no zone and no
-clock: today is an argument.
+clock: today is an argument. Beside the distances that a rule has stands the follow-up of a filing, which names its day.
 """
 
 import re
@@ -24,6 +24,9 @@ LONGEST = {"d": 3650, "w": 520, "m": 120, "bd": 2600}
 
 # Nominal days times five, so that a business day (7/5 of a day) is an integer, too.
 FIFTHS = {"d": 5, "w": 35, "m": 150, "bd": 7}
+
+# What stands before the day of a follow-up, in the place of a threshold: `@2027-03-18`. No rule has one.
+FOLLOW_UP = "@"
 
 FORMS = "90d, 6w, 3m, 10bd or 0d before the due date, +7d, +2w, +1m or +5bd after it"
 RESULTS_KEPT = 200_000  # Alert days and horizons in memory, about 300 bytes each.
@@ -65,12 +68,24 @@ def parse(text: str) -> Threshold:
     return Threshold(int(digits), unit, text.startswith("+"))
 
 
+def follow_up(ask_again_on: date) -> str:
+    """The text of the follow-up of a filing: it is due on a day of its own, whatever the due date."""
+    return f"{FOLLOW_UP}{ask_again_on.isoformat()}"
+
+
+def asked_on(threshold: str) -> date | None:
+    """The day of a follow-up; None for a distance from the due date."""
+    return date.fromisoformat(threshold.removeprefix(FOLLOW_UP)) if threshold.startswith(FOLLOW_UP) else None
+
+
 @cached(maxsize=RESULTS_KEPT)
 def alert_day(threshold: str, due_on: date, calendar: Calendar) -> date:
     """The due date less the threshold (or on, after it). Never runs backwards as due dates grow.
 
     Months clamp to the last day of a shorter month; business days are counted in the calendar. Raises Refused.
     """
+    if (day := asked_on(threshold)) is not None:
+        return day
     parsed = parse(threshold)
     count = parsed.count if parsed.after else -parsed.count
     if parsed.unit == "bd":
@@ -86,6 +101,8 @@ def horizon(threshold: str, today: date, calendar: Calendar) -> date:
 
     Raises Refused for a text that is no threshold.
     """
+    if (day := asked_on(threshold)) is not None:
+        return date.max if day <= today else date.min
     parsed = parse(threshold)
     count = -parsed.count if parsed.after else parsed.count
     if parsed.unit == "bd":
@@ -97,7 +114,8 @@ def horizon(threshold: str, today: date, calendar: Calendar) -> date:
 
 def sharpest_first(threshold: str, alert_on: date) -> tuple[int, int, str]:
     """A sort key; the smallest is the sharpest: later alert day, then fewer nominal days, then the smaller text."""
-    return (-alert_on.toordinal(), parse(threshold).nominal_fifths, threshold)
+    nominal = 0 if threshold.startswith(FOLLOW_UP) else parse(threshold).nominal_fifths
+    return (-alert_on.toordinal(), nominal, threshold)
 
 
 def in_order(thresholds: Iterable[str]) -> list[str]:

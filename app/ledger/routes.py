@@ -14,7 +14,7 @@ from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
 from app.models.undecided import UNDECIDED
-from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, REACH, WANTED, WHY_NOT
+from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, IS_FOLLOW_UP, REACH, WANTED, WHY_NOT
 from app.trail.act import Act
 
 # What the table of standings cancelled may come back by it; what went with a person or a channel comes back with them.
@@ -47,6 +47,7 @@ LIVE = f"""
       select from notification_ledger n
       where n.org_id = :org and n.subject_id = l.subject_id and n.rule_id = l.rule_id and n.due_on = l.due_on
         and n.standing = 'open' and {IN_SCOPE.format("n.subject_id")}
+        and {IS_FOLLOW_UP.format("n.threshold")} = {IS_FOLLOW_UP.format("l.threshold")}
         and (n.crossed_on > l.crossed_on
              or n.crossed_on = l.crossed_on and {NOMINAL.format("n.threshold")} < {NOMINAL.format("l.threshold")}
              or n.crossed_on = l.crossed_on and {NOMINAL.format("n.threshold")} = {NOMINAL.format("l.threshold")}

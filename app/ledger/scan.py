@@ -21,6 +21,7 @@ from app.ledger.routes import route_deliveries
 from app.ledger.site_days import SiteDays, read_site_days
 from app.ledger.standings import move_standings, read_unclaimed
 from app.models.ledger import GAP
+from app.models.wanted import FILING_PENDING
 from app.trail.act import Act
 
 log = structlog.get_logger()
@@ -62,6 +63,14 @@ WINDOW = """
 select distinct o.subject_id
 from unnest(cast(:after as date[]), cast(:through as date[])) as h (due_after, due_through)
 join obligation o on o.org_id = :org and o.closed_at is null and o.due_on > h.due_after and o.due_on <= h.due_through"""
+
+
+# The subjects whose filings are to be followed up since the watermark.
+ASKED = f"""
+select distinct o.subject_id
+from unnest(cast(:after as date[]), cast(:through as date[])) as h (asked_after, asked_through)
+join obligation o on o.org_id = :org and o.closed_at is null and {FILING_PENDING}
+                 and o.ask_again_on > h.asked_after and o.ask_again_on <= h.asked_through"""
 
 
 @dataclass(frozen=True)
@@ -127,14 +136,15 @@ def changed_subjects(act: Act, days: SiteDays, queued: Queued) -> list[int] | No
 
 def read_window(act: Act, days: SiteDays) -> set[int]:
     thresholds = [row.threshold for row in act.run("select distinct threshold from rule_threshold where org_id = :org")]
-    spans = {
-        (horizon(t, day.scanned_through, day.calendar), horizon(t, day.today, day.calendar))
-        for day in days.days.values()
-        if day.scanned_through is not None and day.scanned_through < day.today
-        for t in thresholds
-    }
+    new = [(d.scanned_through, d) for d in days.days.values() if d.scanned_through and d.scanned_through < d.today]
+    spans = {(horizon(t, from_, d.calendar), horizon(t, d.today, d.calendar)) for from_, d in new for t in thresholds}
+    asked = {(scanned_through, day.today) for scanned_through, day in new}
+    return subjects_between(act, WINDOW, spans) | subjects_between(act, ASKED, asked)
+
+
+def subjects_between(act: Act, statement: str, spans: set[tuple[dt.date, dt.date]]) -> set[int]:
     facts = {"after": [after for after, _ in spans], "through": [through for _, through in spans]}
-    return {row.subject_id for row in act.run(WINDOW, facts)} if spans else set()
+    return {row.subject_id for row in act.run(statement, facts)} if spans else set()
 
 
 def look(act: Act, days: SiteDays, subjects: list[int] | None, run: int | None) -> tuple[Scanned, int | None]:

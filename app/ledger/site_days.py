@@ -14,6 +14,7 @@ from typing import Any
 from app.domain.calendars import DAY, Calendar, not_before, today
 from app.domain.errors import Refused
 from app.domain.thresholds import alert_day, horizon
+from app.models.wanted import FILING_PENDING, FOLLOW_UP
 from app.trail.act import Act
 
 Combination = tuple[int, str, dt.date]  # A site, a threshold and a due date: what an alert day depends on.
@@ -61,6 +62,19 @@ class SiteDays:
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int = 3) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+# The thresholds of the rules, and the follow-ups of the filings that are pending.
+THRESHOLDS = f"""
+select threshold from rule_threshold where org_id = :org
+union
+select {FOLLOW_UP} from obligation o
+where o.org_id = :org and o.closed_at is null and {FILING_PENDING} and o.ask_again_on is not null"""
+
+
+def read_thresholds(act: Act) -> list[str]:
+    """Every threshold that something may have crossed."""
+    return [row[0] for row in act.run(THRESHOLDS)]
 
 
 SITES = """

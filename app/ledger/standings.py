@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from app.ledger.site_days import Combination, SiteDays
-from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, REACH, WANTED, WHY_NOT
+from app.ledger.site_days import Combination, SiteDays, read_thresholds
+from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, IS_FOLLOW_UP, REACH, WANTED, WHY_NOT
 from app.trail.act import Act
 
 # Nominal fifths of a day of a threshold, negative after the due date, as `app.domain.thresholds` has them.
@@ -19,6 +19,10 @@ NOMINAL = """(case when {0} like '+%' then -1 else 1 end * cast(substring({0} fr
 
 # The sharpest first: the later alert day, then fewer nominal days, then the text smaller by code point.
 SHARPEST_FIRST = f'crossed_on desc, {NOMINAL.format("threshold")}, threshold collate "C"'
+
+# What is judged together: the alerts of a rule about one due date. The follow-ups of its filing are a family of their
+# own: they cover no alert, and no alert covers them.
+FAMILY = f"subject_id, rule_id, due_on, {IS_FOLLOW_UP.format('threshold')}"
 
 TOLD = """exists (select from delivery x where x.org_id = :org and x.claim_id = l.id
                      and x.state in ('handing_over', 'delivered', 'bounced', 'in_doubt'))"""
@@ -68,7 +72,7 @@ with {REACH}, wanted as materialized ({WANTED}
 
 ), topped as (                 -- 3. top: the sharpest that is wanted and crossed
   select f.*, f.wanted and row_number() over (
-           partition by subject_id, rule_id, due_on order by wanted desc, {SHARPEST_FIRST}) = 1 as top
+           partition by {FAMILY} order by wanted desc, {SHARPEST_FIRST}) = 1 as top
   from family f
 
 ), claiming as (               -- 4. claiming: open and still to be told, or about to be opened
@@ -80,7 +84,7 @@ with {REACH}, wanted as materialized ({WANTED}
 
 ), covered as (                -- 5. covered: a sharper one is told, or claims
   select c.*, coalesce(bool_or(told or claims) over (
-           partition by subject_id, rule_id, due_on order by {SHARPEST_FIRST}
+           partition by {FAMILY} order by {SHARPEST_FIRST}
            rows between unbounded preceding and 1 preceding), false) as covered
   from claiming c
 
@@ -178,8 +182,7 @@ class Moves:
 
 def read_unclaimed(act: Act, days: SiteDays, scope: dict[str, Any]) -> list[Combination]:
     """What has crossed and is not in the ledger, by site, threshold and due date."""
-    thresholds = [row.threshold for row in act.run("select distinct threshold from rule_threshold where org_id = :org")]
-    facts = days.facts | days.horizons(thresholds) | scope
+    facts = days.facts | days.horizons(read_thresholds(act)) | scope
     return [(row.site_id, row.threshold, row.due_on) for row in act.run(UNCLAIMED, facts)]
 
 

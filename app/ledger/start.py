@@ -13,9 +13,9 @@ from typing import Any
 
 from app.database import SCHEDULER, borrowed
 from app.ledger.planning import plan_simply
-from app.ledger.site_days import SiteDays, read_site_days
+from app.ledger.site_days import SiteDays, read_site_days, read_thresholds
 from app.ledger.standings import TOLD
-from app.models.wanted import REACH, WANTED
+from app.models.wanted import IS_FOLLOW_UP, REACH, WANTED
 from app.trail.act import Act
 
 NEW = f"""
@@ -30,7 +30,8 @@ join horizon h on h.site_id = w.site_id and h.threshold = w.threshold and w.due_
 where (cast(:rule as bigint) is null or w.rule_id = :rule)
   and (cast(:obligations as bigint[]) is null or w.obligation_id = any (cast(:obligations as bigint[])))
   and (cast(:seen as bigint[]) is null or w.obligation_id = any (cast(:seen as bigint[])))
-  and not exists (select from known k where k.subject_id = w.subject_id and k.threshold = w.threshold)"""
+  and not exists (select from known k where k.subject_id = w.subject_id
+                  and (k.threshold = w.threshold or {IS_FOLLOW_UP.format("w.threshold")}))"""
 
 HOLD_BACK = f"""
 with new as materialized ({NEW}
@@ -78,7 +79,7 @@ with new as materialized ({NEW}
   insert into audit_unsealed (org_id, event_id) select :org, id from event)
 select count(*) from held_back"""
 
-# What a rule reaches, dates apart: each entry with each of its thresholds.
+# What a rule reaches, dates apart: each entry with each of its thresholds. An entry that it reached has its follow-ups.
 PAIRS = f"""
 with {REACH}
 select distinct s.id as subject_id, t.threshold
@@ -154,7 +155,6 @@ def facts_of(
     act.session.flush()
     plan_simply(act)
     days = read_site_days(act)
-    thresholds = [row.threshold for row in act.run("select distinct threshold from rule_threshold where org_id = :org")]
     facts = {
         "subjects": None,
         "rule": rule_id,
@@ -163,4 +163,4 @@ def facts_of(
         "k_subjects": [subject for subject, _ in before.pairs] if before else [],
         "k_thresholds": [threshold for _, threshold in before.pairs] if before else [],
     }
-    return days, days.facts | days.horizons(thresholds) | facts
+    return days, days.facts | days.horizons(read_thresholds(act)) | facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from sqlalchemy import CheckConstraint, Index, text
+from sqlalchemy import CheckConstraint, Index, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import Base, OrgId, OwnId, of_org, org_key
@@ -38,7 +38,8 @@ class Document(Base):
     org_id: Mapped[OrgId]
     id: Mapped[OwnId]
     subject_id: Mapped[int]
-    obligation_id: Mapped[int | None]  # The one that it closed.
+    obligation_id: Mapped[int | None]  # The one that it closed, or proves.
+    is_proof: Mapped[bool] = mapped_column(server_default=false())  # Of that one, and so replaced by no renewal.
     number: Mapped[str]
     number_key: Mapped[str]
     issuer: Mapped[str] = mapped_column(server_default="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Index, Time, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, Index, Time, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.acts import Basis, FilingResult, InForce, Outcome, Status
@@ -50,6 +50,7 @@ class Kind(Base):
     what_to_do_in: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))  # By language: es.
     recurrence: Mapped[str | None]  # Of new entries that say nothing themselves, with the basis below.
     recurrence_basis: Mapped[str | None]
+    proof_needed: Mapped[bool] = mapped_column(server_default=false())  # To close what was done.
 
 
 class Subject(Base):
@@ -137,6 +138,15 @@ class Obligation(Base):
             "due_on",
             postgresql_include=["subject_id", "id"],
             postgresql_where=text("closed_at is null"),
+        ),
+        # Serves the follow-ups: which filings are pending, and when is the authority to be asked?
+        Index(
+            "obligation_filed_idx",
+            "org_id",
+            "ask_again_on",
+            postgresql_where=text(
+                "closed_at is null and filed_on is not null and filing_ended_on is null and ask_again_on is not null"
+            ),
         ),
     )
 

@@ -54,24 +54,45 @@ SOMEBODY_ON_IT = f"""exists (
     join acknowledgement a on a.org_id = :org and a.claim_id = c.id
     where c.org_id = :org and c.obligation_id = o.id and {ON_IT})"""
 
-# One row for each (rule, subject, due date, threshold) that is wanted, crossed or not.
-WANTED = f"""
-  select r.rule_id, r.rule_version, o.subject_id, t.threshold, o.due_on, o.id as obligation_id,
-         s.site_id, s.reference, s.title
+# The day to ask the authority again is told of in the place of a threshold, `@2027-03-18`, while the filing is pending.
+IS_FOLLOW_UP = "(left({}, 1) = '@')"
+FOLLOW_UP = "'@' || to_char(o.ask_again_on, 'YYYY-MM-DD')"
+
+# The open obligations of watched entries; the rules that reach their kinds and sites; and that all this is in scope.
+OF_ENTRIES = f"""
   from obligation o
   join subject s on s.org_id = :org and s.id = o.subject_id and s.status = 'watched' and {IN_SCOPE.format("s.id")}
-  join site_day d on d.site_id = s.site_id
-  left join attended n on n.obligation_id = o.id
+  join site_day d on d.site_id = s.site_id"""
+OF_RULES = """
   join reached_kind k on k.kind_id = s.kind_id
   join reached_site p on p.rule_id = k.rule_id and p.site_id = s.site_id
-  join rule_in_force r on r.rule_id = k.rule_id
-  join rule_threshold t on t.org_id = :org and t.rule_id = r.rule_id
+  join rule_in_force r on r.rule_id = k.rule_id"""
+REACHED = f"""
   where o.org_id = :org and o.closed_at is null and {IN_SCOPE.format("o.subject_id")}
     and (not r.by_subject
          or exists (select from rule_subject x where x.org_id = :org and x.rule_id = r.rule_id and x.subject_id = s.id))
+"""
+
+# One row for each (rule, subject, due date, threshold) that is wanted, crossed or not; then the follow-ups of filings,
+# by every rule that tells of the entry whoever is on it. A follow-up falls on a day of its own, and no snooze silences
+# it. Rules that tell only if nobody is on it have none, since a filing that is pending is somebody.
+WANTED = f"""
+  select r.rule_id, r.rule_version, o.subject_id, t.threshold, o.due_on, o.id as obligation_id,
+         s.site_id, s.reference, s.title
+  {OF_ENTRIES}
+  left join attended n on n.obligation_id = o.id
+  {OF_RULES}
+  join rule_threshold t on t.org_id = :org and t.rule_id = r.rule_id
+  {REACHED}
     and not ({FILING_PENDING} and o.in_force_meanwhile is not distinct from 'yes')
     and not (s.snoozed_until is not null and d.today < s.snoozed_until and {BEFORE_DUE})
-    and not (r.only_if = 'nobody_on_it' and ({FILING_PENDING} or n.obligation_id is not null))"""
+    and not (r.only_if = 'nobody_on_it' and ({FILING_PENDING} or n.obligation_id is not null))
+  union all
+  select r.rule_id, r.rule_version, o.subject_id, {FOLLOW_UP}, o.due_on, o.id, s.site_id, s.reference, s.title
+  {OF_ENTRIES}
+  {OF_RULES}
+  {REACHED}
+    and {FILING_PENDING} and o.ask_again_on is not null and r.only_if = 'always'"""
 
 # Which clause of the predicate fails first, for a claim `l` that is not wanted: the reason that the audit view words.
 WHY_NOT = f"""
@@ -80,9 +101,12 @@ WHY_NOT = f"""
     when o.closed_at is not null then 'closed'
     when s.status <> 'watched' then s.status
     when p.archived_at is not null then 'site_archived'
-    when {FILING_PENDING} and o.in_force_meanwhile is not distinct from 'yes' then 'filed'
+    when {IS_FOLLOW_UP.format("l.threshold")} and not {FILING_PENDING} then 'closed'
+    when {IS_FOLLOW_UP.format("l.threshold")} and {FOLLOW_UP} is distinct from l.threshold then 'moved'
+    when {FILING_PENDING} and o.in_force_meanwhile is not distinct from 'yes'
+     and not {IS_FOLLOW_UP.format("l.threshold")} then 'filed'
     when not r.is_active or r.archived_at is not null then 'rule_off'
-    when t.threshold is null then 'threshold_off'
+    when t.threshold is null and not {IS_FOLLOW_UP.format("l.threshold")} then 'threshold_off'
     when not exists (select from reached_kind x where x.rule_id = r.id and x.kind_id = s.kind_id)
       or not exists (select from reached_site x where x.rule_id = r.id and x.site_id = s.site_id) then 'no_match'
     when exists (select from rule_subject x where x.org_id = :org and x.rule_id = r.id)

@@ -14,7 +14,7 @@ from sqlalchemy import Select, or_, select
 from app.domain import thresholds
 from app.domain.acts import Answer, Role
 from app.domain.delivery import Standing, State
-from app.domain.errors import Refused
+from app.domain.errors import Refused, quoted
 from app.domain.folding import fold_name
 from app.ledger import answers as ledger
 from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger, Obligation, SitePost, Subject
@@ -142,11 +142,19 @@ def _claims(
     if due_on is not None:
         query = query.where(NotificationLedger.due_on == due_on)
     if threshold is not None:
-        query = query.where(NotificationLedger.threshold == thresholds.parse(threshold).text)
+        query = query.where(NotificationLedger.threshold == notice_of(threshold))
     if rule is not None:
         named = select(AlertRule.id).where(AlertRule.org_id == act.org, AlertRule.name == fold_name(rule))
         query = query.where(NotificationLedger.rule_id.in_(named))
     return query
+
+
+def notice_of(text: str) -> str:
+    """The text in the ledger: a threshold, or a follow-up with its day. Raises Refused."""
+    try:
+        return text if thresholds.asked_on(text) else thresholds.parse(text).text
+    except ValueError:
+        raise Refused(f"{quoted(text)} is no alert: write a threshold, or @2027-03-18 for a follow-up.") from None
 
 
 def _of_one_due_date(act: Act, subject: Subject, claims: Sequence[NotificationLedger]) -> list[NotificationLedger]:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import aliased
 
 from app.domain import media
-from app.domain.acts import Basis, NextFrom, Outcome
+from app.domain.acts import Basis, FilingResult, NextFrom, Outcome
 from app.domain.calendars import LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text, fold_reference
 from app.models import Attachment, Document, Obligation, Subject
-from app.operations import obligations, typed
+from app.operations import obligations, proofs, typed
 from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -48,6 +48,15 @@ class Paper:
     valid_until: dt.date | None = None
     note: str = ""
     file: SentFile | None = None
+
+
+@dataclass(frozen=True)
+class Links:
+    """What a new paper belongs to. A proof may have number and dates of another paper of its entry."""
+
+    replaces_id: int | None = None
+    obligation_id: int | None = None
+    is_proof: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ def renew(
         proposal = propose_next(act, obligation_id, paper.valid_until, met_on) if goes_on else NOTHING
     _lock(act, subject.id)
     last = _current(act, subject.id)[:1]
-    document_id = _add(act, subject, paper, last[0] if last else None, obligation_id, member_id)
+    links = Links(last[0] if last else None, obligation_id)
+    document_id = _add(act, subject, paper, links, member_id)
     of_series = proposal.source in OF_A_SERIES
     obligations.close(act, obligation_id, Outcome.met, met_on, member_id=member_id, opens_next=of_series)
     if not of_series and proposal.due_on is not None:
@@ -118,14 +128,77 @@ def renew(
     return Renewal(document_id, last[0] if last else None, proposal)
 
 
+def grant(
+    act: Act,
+    obligation_id: int,
+    ended_on: dt.date | None,
+    paper: Paper,
+    next_due_on: dt.date | None = None,
+    *,
+    goes_on: bool = True,
+    member_id: int | None = None,
+) -> Renewal | None:
+    """The authority granted what was filed: the filing ends, and the deadline is renewed as met on that day.
+
+    None where it is closed already.
+    """
+    obligation, _ = obligations.find_both(act, obligation_id, lock=True)
+    if obligation.closed_at is not None:
+        return None
+    obligations.end_filing(act, obligation_id, ended_on, FilingResult.granted)
+    met_on = obligation.filing_ended_on
+    return renew(act, obligation_id, paper, next_due_on, goes_on=goes_on, met_on=met_on, member_id=member_id)
+
+
+def close_with(
+    act: Act,
+    obligation_id: int,
+    proof: Paper,
+    met_on: dt.date | None = None,
+    note: str = "",
+    member_id: int | None = None,
+) -> bool:
+    """Add the proof and close the deadline as met; False, and no paper, where it is closed already.
+
+    A proof without a number is called by its file. It replaces no paper, and each deadline may have one of the name.
+    """
+    obligation, subject = obligations.find_both(act, obligation_id, lock=True)
+    if obligation.closed_at is not None:
+        return False
+    if proof.file is None and not proof.number.strip():
+        proofs.ask(act, obligation, subject)
+    else:
+        _lock(act, subject.id)
+        _add(act, subject, _named(proof), Links(obligation_id=obligation_id, is_proof=True), member_id)
+    return obligations.close(act, obligation_id, Outcome.met, met_on, note=note, member_id=member_id)
+
+
+def _named(proof: Paper) -> Paper:
+    if proof.number.strip() or proof.file is None:
+        return proof
+    kind = media.media_type(proof.file.name, proof.file.content)
+    return replace(proof, number=media.clean_file_name(proof.file.name, kind))
+
+
 def add_paper(
-    act: Act, subject: Subject, paper: Paper, replaces_id: int | None = None, member_id: int | None = None
+    act: Act,
+    subject: Subject,
+    paper: Paper,
+    replaces_id: int | None = None,
+    member_id: int | None = None,
+    *,
+    proves_id: int | None = None,
 ) -> int:
-    """Add a paper; no deadline is touched. It stands beside the others, or replaces one that is current."""
+    """Add a paper; no deadline is closed. It stands beside the others, or replaces one that is current.
+
+    It may be the proof of a deadline of this entry, which is then closed as done by whoever sees to that.
+    """
     _lock(act, subject.id)
+    if proves_id is not None and obligations.find_both(act, proves_id)[1].id != subject.id:
+        raise Refused(f"{subject.reference} has no such deadline: choose one of its deadlines.")
     if replaces_id is not None and replaces_id not in _current(act, subject.id):
         raise Refused("The paper that it replaces is not current any more: look at the papers, and choose again.")
-    return _add(act, subject, paper, replaces_id, None, member_id)
+    return _add(act, subject, paper, Links(replaces_id, proves_id, is_proof=proves_id is not None), member_id)
 
 
 def withdraw(act: Act, subject: Subject, document_id: int, note: str = "", member_id: int | None = None) -> bool:
@@ -164,28 +237,26 @@ def _lock(act: Act, subject_id: int) -> None:
 
 
 def _current(act: Act, subject_id: int) -> list[int]:
-    """The papers that nothing has replaced, the last one first; those entered in error are none."""
+    """The papers that nothing has replaced, the last one first; those entered in error, and proofs, are none."""
     later = aliased(Document)
     is_replaced = exists().where(
         later.org_id == act.org, later.replaces_id == Document.id, later.withdrawn_at.is_(None)
     )
     query = select(Document.id).where(
-        Document.org_id == act.org, Document.subject_id == subject_id, Document.withdrawn_at.is_(None), ~is_replaced
+        Document.org_id == act.org,
+        Document.subject_id == subject_id,
+        Document.withdrawn_at.is_(None),
+        ~is_replaced,
+        ~Document.is_proof,
     )
     return list(act.session.scalars(query.order_by(Document.id.desc())))
 
 
-def _add(
-    act: Act,
-    subject: Subject,
-    paper: Paper,
-    replaces_id: int | None,
-    obligation_id: int | None,
-    member_id: int | None,
-) -> int:
+def _add(act: Act, subject: Subject, paper: Paper, to: Links, member_id: int | None) -> int:
     stored = _stored(act, subject, paper)
-    _refuse_twin(act, subject, stored)
-    links = {"replaces_id": replaces_id, "obligation_id": obligation_id}
+    if not to.is_proof:
+        _refuse_twin(act, subject, stored)
+    links = {"replaces_id": to.replaces_id, "obligation_id": to.obligation_id, "is_proof": to.is_proof}
     added = {"added_at": act.now, "added_by": member_id}
     document = Document(org_id=act.org, subject_id=subject.id, **stored, **links, **added)
     act.session.add(document)

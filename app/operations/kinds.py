@@ -76,6 +76,7 @@ class KindText:
     """What a person says of a kind. `what_to_do_in` is the same in other languages, by their codes.
 
     The recurrence and its basis are those of new entries that say nothing themselves; other entries stay as they are.
+    With `proof_needed` no deadline of the kind is closed as done without a paper, from now on.
     """
 
     name: str
@@ -84,6 +85,7 @@ class KindText:
     what_to_do_in: Mapping[str, str] = field(default_factory=dict)
     recurrence: str = ""
     recurrence_basis: str = ""
+    proof_needed: bool = False
 
     def cleaned(self) -> dict[str, Any]:
         """The columns of the kind. Raises Refused for what cannot be."""
@@ -94,6 +96,7 @@ class KindText:
             "what_to_do": clean_text(self.what_to_do, "What to do", typed.LONGEST_NOTE),
             "what_to_do_in": {code: said for code, said in told.items() if said},
             **typed.rhythm(self.recurrence, self.recurrence_basis),
+            "proof_needed": self.proof_needed,
         }
 
 

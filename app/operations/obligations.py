@@ -20,7 +20,7 @@ from app.domain.folding import clean_text
 from app.ledger.followers import follow
 from app.ledger.queue import changed
 from app.models import AuditEvent, Obligation, Subject
-from app.operations import typed
+from app.operations import proofs, typed
 from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -113,7 +113,8 @@ def close(
     """Close it once; what is closed already stays as it is. One that was met opens the next of its recurrence,
     unless `opens_next` is false: then the caller opens what follows.
 
-    `met_on` is the day it was done, the site's today if none is given. Closing without doing needs a reason.
+    `met_on` is the day it was done, the site's today if none is given. Closing without doing needs a reason; closing
+    as met needs proof where the kind asks for it.
     """
     became, noted = typed.code(Outcome, outcome, "an outcome"), typed.note(note)
     done = became in (Outcome.met, Outcome.failed)
@@ -123,6 +124,8 @@ def close(
         return False
     if not done and met_on is not None:
         raise Refused(f"The outcome {became} has no day on which it was done: leave --met-on out.")
+    if became is Outcome.met:
+        proofs.ask(act, obligation, subject)
     if done:
         obligation.met_on = typed.past_day(met_on, site_today(act, subject.site_id), "The day it was done")
     obligation.closed_at, obligation.closed_by = act.now, member_id

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session, aliased
 
-from app.domain.acts import Status
+from app.domain.acts import InForce, Status
 from app.domain.thresholds import in_order
-from app.models import Kind, Member, Obligation, RuleThreshold, SitePost, Subject
+from app.models import AuditEvent, Kind, Member, Obligation, RuleThreshold, SitePost, Subject
 from app.queries import watched
 from app.queries.facts import Reach, read_people, read_register
 from app.queries.papers import Paper, read_papers
@@ -42,6 +42,7 @@ class Deadline:
     ask_again_on: dt.date | None
     filing_ended_on: dt.date | None
     filing_result: str | None
+    filing_entered_at: dt.datetime | None = None  # When somebody noted that it was filed.
 
     @property
     def is_open(self) -> bool:
@@ -51,6 +52,16 @@ class Deadline:
     def is_pending(self) -> bool:
         """Filed with the authority, which has not answered yet."""
         return self.filed_on is not None and self.filing_ended_on is None
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the old paper stays in force meanwhile, so that nobody is told of its date."""
+        return self.is_open and self.is_pending and self.in_force_meanwhile == InForce.yes
+
+    @property
+    def days_filed_late(self) -> int:
+        """Days from the due date to the day of filing; none if it was filed in time."""
+        return max((self.filed_on - self.due_on).days, 0) if self.filed_on else 0
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,7 @@ class Entry:
     site: SiteDay
     kind_id: int
     what_to_do: str
+    proof_needed: bool
     owner_member_id: int | None
     owner_post_id: int | None
     post_holders: Sequence[str]
@@ -109,9 +121,9 @@ class Entry:
         """Those that nothing has replaced, the last one first."""
         return [one for one in self.papers if one.is_current]
 
-    def proof_of(self, obligation_id: int) -> str | None:
-        """The number of the paper with which a deadline was renewed."""
-        closing = (one.number for one in self.papers if one.obligation_id == obligation_id and not one.withdrawn_at)
+    def proof_of(self, obligation_id: int) -> Paper | None:
+        """The last paper with which a deadline was renewed, or which proves it."""
+        closing = (one for one in self.papers if one.obligation_id == obligation_id and not one.withdrawn_at)
         return next(closing, None)
 
     def deadline(self, obligation_id: int) -> Deadline | None:
@@ -142,9 +154,9 @@ def read_entry(session: Session, sight: Sight, subject_id: int) -> Entry | None:
 def _facts(sight: Sight, subject_id: int) -> Any:
     org, holder, whole = sight.org, aliased(Member), aliased(Subject)
     columns = (
-        Subject.site_id, Subject.kind_id, Kind.what_to_do, Subject.owner_member_id, Subject.owner_post_id,
-        Subject.holder_id, holder.name.label("holder"), Subject.part_of_id, whole.id.label("whole_id"),
-        Subject.due_from,
+        Subject.site_id, Subject.kind_id, Kind.what_to_do, Kind.proof_needed, Subject.owner_member_id,
+        Subject.owner_post_id, Subject.holder_id, holder.name.label("holder"), Subject.part_of_id,
+        whole.id.label("whole_id"), Subject.due_from,
         Subject.recurrence, Subject.recurrence_basis, Subject.legal_basis, Subject.notes, Subject.extra,
     )  # fmt: skip
     return (
@@ -168,7 +180,21 @@ def _deadlines(session: Session, org: int, subject_id: int) -> list[Deadline]:
         .where(one.org_id == org, one.subject_id == subject_id)
         .order_by(one.due_on)
     )  # fmt: skip
-    return [Deadline(*tuple(row)) for row in session.execute(query)]
+    found = [Deadline(*tuple(row)) for row in session.execute(query)]
+    entered = _filings_entered(session, org, subject_id) if any(one.filed_on for one in found) else {}
+    return [replace(one, filing_entered_at=entered.get(one.id)) for one in found]
+
+
+def _filings_entered(session: Session, org: int, subject_id: int) -> dict[int, dt.datetime]:
+    """By deadline, when its last filing was noted; only the trail remembers that. A correction begins none."""
+    query = select(AuditEvent.at, AuditEvent.detail).where(
+        AuditEvent.org_id == org, AuditEvent.subject_id == subject_id, AuditEvent.type == "obligation_filed"
+    )
+    entered: dict[int, dt.datetime] = {}
+    for at, detail in session.execute(query.order_by(AuditEvent.id)):
+        if detail["old"]["filed_on"] is None or detail["old"]["filing_ended_on"] is not None:
+            entered[detail["obligation_id"]] = at
+    return entered
 
 
 def _parts(session: Session, sight: Sight, subject_id: int) -> list[tuple[int, str, str]]:

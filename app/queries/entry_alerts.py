@@ -12,9 +12,10 @@ from sqlalchemy import and_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.domain.delivery import TOLD, Reason, Resolution, Standing
-from app.domain.thresholds import sharpest_first
+from app.domain.thresholds import asked_on, sharpest_first
 from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger
 
+Family = tuple[int, dt.date, bool]  # A rule, a due date, and whether the alerts are follow-ups of its filing.
 SHOWN_AT_ONCE = 25  # Alerts on the page of an entry; each is several lines.
 
 
@@ -110,15 +111,15 @@ def read_alerts(session: Session, org: int, subject_id: int, before: int | None 
     alerts = []
     for row in shown:
         facts = {name: value for name, value in row._mapping.items() if name != "rule_id"}
-        covered_by = covering.get((row.rule_id, row.due_on)) if row.reason == Reason.sharper else None
+        covered_by = (
+            covering.get((row.rule_id, row.due_on, is_follow_up(row))) if row.reason == Reason.sharper else None
+        )
         alerts.append(Alert(**facts, covered_by=covered_by, messages=messages[row.id], replies=replies[row.id]))
     return AlertPage(alerts, shown[-1].id if len(rows) > SHOWN_AT_ONCE else None)
 
 
-def _covering(
-    session: Session, org: int, subject_id: int, due_ons: Collection[dt.date]
-) -> dict[tuple[int, dt.date], str]:
-    """By rule and due date, the sharpest notice that stands: what covers the milder ones."""
+def _covering(session: Session, org: int, subject_id: int, due_ons: Collection[dt.date]) -> dict[Family, str]:
+    """By family, the sharpest notice that stands: what covers the milder ones."""
     claim = NotificationLedger
     query = select(claim.rule_id, claim.due_on, claim.threshold, claim.crossed_on).where(
         claim.org_id == org,
@@ -126,12 +127,16 @@ def _covering(
         claim.due_on.in_(due_ons),
         claim.standing == Standing.open,
     )
-    sharpest: dict[tuple[int, dt.date], tuple[tuple[int, int, str], str]] = {}
-    for rule_id, due_on, threshold, crossed_on in session.execute(query) if due_ons else ():
-        order = (sharpest_first(threshold, crossed_on), threshold)
-        key = (rule_id, due_on)
+    sharpest: dict[Family, tuple[tuple[int, int, str], str]] = {}
+    for row in session.execute(query) if due_ons else ():
+        order = (sharpest_first(row.threshold, row.crossed_on), row.threshold)
+        key = (row.rule_id, row.due_on, is_follow_up(row))
         sharpest[key] = min(order, sharpest.get(key, order))
     return {key: threshold for key, (_, threshold) in sharpest.items()}
+
+
+def is_follow_up(row: Any) -> bool:
+    return asked_on(row.threshold) is not None
 
 
 def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Message]]:

@@ -75,6 +75,7 @@ class ObligationRow:
     filed_on: dt.date | None = None
     filing_ended_on: dt.date | None = None
     in_force_meanwhile: str | None = None
+    ask_again_on: dt.date | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from app.domain import calendars
 from app.domain.delivery import Channel, State
 from app.domain.errors import UnusableZone
-from app.domain.thresholds import sharpest_first
+from app.domain.thresholds import asked_on, sharpest_first
 from app.models import Delivery, Site
 from app.models.wanted import REACH, WANTED
 from app.queries.queues import PLAN_SIMPLY
@@ -47,7 +47,8 @@ with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
        p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
        x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
-       x.channel = 'in_app' and x.seen_at is null as unread, {WHAT_TO_DO}
+       x.channel = 'in_app' and x.seen_at is null as unread,
+       k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
 join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
@@ -55,6 +56,7 @@ join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due
 join subject s on s.org_id = :org and s.id = l.subject_id
 join site p on p.org_id = :org and p.id = s.site_id
 join site_day d on d.site_id = p.id
+join obligation o on o.org_id = :org and o.id = l.obligation_id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
 join member m on m.org_id = :org and m.id = x.recipient_id
@@ -117,11 +119,19 @@ class Alert:
     rule: str
     because: str
     delivered_at: dt.datetime
+    proof_needed: bool
+    filed_on: dt.date | None
+    receipt: str | None
     unread: bool
     older: list[str]
     mine: Said | None
     others: list[Said] = field(default_factory=list)
     also_told: list[str] = field(default_factory=list)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether the authority is to be asked again; the due date is not what matters then."""
+        return asked_on(self.threshold) is not None
 
 
 def count_unread(session: Session, org: int, member_id: int, now: dt.datetime) -> int:
@@ -164,7 +174,8 @@ def alert_of(rows: Sequence[Any], answers: Sequence[Said], also_told: list[str],
     ordered = sorted(rows, key=lambda row: sharpest_first(row.threshold, row.crossed_on))
     top = ordered[0]
     same = ("claim_id", "subject_id", "reference", "title", "site", "timezone", "kind", "wording", "what_to_do",
-            "due_on", "today", "threshold", "rule", "because", "delivered_at")  # fmt: skip
+            "due_on", "today", "threshold", "rule", "because", "delivered_at", "proof_needed",
+            "filed_on", "receipt")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},
         unread=any(row.unread for row in rows),

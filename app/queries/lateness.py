@@ -27,6 +27,7 @@ class Cause(StrEnum):
     restored = "restored"
     unpaused = "unpaused"
     reopened = "reopened"
+    filed = "filed"
     filing_ended = "filing_ended"
     taken_back = "taken_back"
     no_check = "no_check"
@@ -37,7 +38,8 @@ class Cause(StrEnum):
 OF_ENTRY = {
     "subject_created": Cause.entered, "obligation_opened": Cause.entered, "date_moved": Cause.moved,
     "subject_released": Cause.released, "subject_restored": Cause.restored, "snooze_ended": Cause.unpaused,
-    "obligation_reopened": Cause.reopened, "filing_ended": Cause.filing_ended, "answer_taken_back": Cause.taken_back,
+    "obligation_reopened": Cause.reopened, "filing_ended": Cause.filing_ended, "obligation_filed": Cause.filed,
+    "answer_taken_back": Cause.taken_back,
 }  # fmt: skip
 OF_RULE = {"rule_created": Cause.rule, "rule_changed": Cause.rule, "rule_switched_on": Cause.rule}
 

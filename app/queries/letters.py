@@ -24,7 +24,8 @@ where m.org_id = :org and m.id = :member"""
 
 ALERTS = f"""
 select l.id as claim_id, l.reference, l.title, w.title as whole, k.name as kind, p.name as site, p.timezone,
-       l.threshold, l.due_on, o.first_due_on, k.wording, x.because, {WHAT_TO_DO}
+       l.threshold, l.due_on, o.first_due_on, k.wording, x.because,
+       k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id
 join subject s on s.org_id = :org and s.id = l.subject_id

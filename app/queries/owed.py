@@ -19,6 +19,8 @@ from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day, parse, sharpest_first
 from app.queries.facts import ClaimRow, Facts, ObligationRow, Reach, RuleRow, SiteRow, SubjectRow
 
+FOLLOW_UP = "@"  # In the place of a threshold, before the day to ask again.
+
 
 @dataclass(frozen=True)
 class Debt:
@@ -100,27 +102,41 @@ class Check:
         self.promised, self.done = promises(facts)
 
     def families(self, obligation: ObligationRow) -> Iterator[Family]:
-        """The families of this obligation in which something is wanted and crossed."""
+        """The families of this obligation in which something is wanted and crossed; a follow-up is one of its own."""
         subject = self.subjects[obligation.subject_id]
         site, today = self.sites[subject.site_id], self.days.get(subject.site_id)
         if today is None or not is_watched(subject, site, obligation):
             return
-        calendar = Calendar(site.country, site.region)
         for rule in self.reach.rules_for(subject):
-            if rule.only_if == OnlyIf.nobody_on_it and self.is_somebody_on(obligation, today):
-                continue
             claims = self.claims.get((rule.id, subject.id, obligation.due_on), {})
-            crossed: dict[str, dt.date] = {}
-            for threshold in self.thresholds[rule.id]:
-                if is_silenced(threshold, subject, today):
-                    continue
-                claim = claims.get(threshold)
-                alert_on = claim.crossed_on if claim else alert_day(threshold, obligation.due_on, calendar)
-                # What was crossed once stays crossed until the date moves, even if the local day runs back.
-                if claim or alert_on <= today:
-                    crossed[threshold] = alert_on
-            if crossed:
-                yield Family(rule, subject, obligation.due_on, crossed, claims)
+            asked = {text: claim for text, claim in claims.items() if text.startswith(FOLLOW_UP)}
+            told = {text: claim for text, claim in claims.items() if text not in asked}
+            for crossed, own in (
+                (self.crossed(rule, obligation, site, today, told), told),
+                (asked_again(rule, obligation, today, asked), asked),
+            ):
+                if crossed:
+                    yield Family(rule, subject, obligation.due_on, crossed, own)
+
+    def crossed(
+        self, rule: RuleRow, obligation: ObligationRow, site: SiteRow, today: dt.date, claims: dict[str, ClaimRow]
+    ) -> dict[str, dt.date]:
+        """The thresholds of the rule that are wanted and crossed, with their alert days."""
+        subject, calendar = self.subjects[obligation.subject_id], Calendar(site.country, site.region)
+        crossed: dict[str, dt.date] = {}
+        if is_filing_pending(obligation) and obligation.in_force_meanwhile == InForce.yes:
+            return crossed
+        if rule.only_if == OnlyIf.nobody_on_it and self.is_somebody_on(obligation, today):
+            return crossed
+        for threshold in self.thresholds[rule.id]:
+            if is_silenced(threshold, subject, today):
+                continue
+            claim = claims.get(threshold)
+            alert_on = claim.crossed_on if claim else alert_day(threshold, obligation.due_on, calendar)
+            # What was crossed once stays crossed until the date moves, even if the local day runs back.
+            if claim or alert_on <= today:
+                crossed[threshold] = alert_on
+        return crossed
 
     def is_somebody_on(self, obligation: ObligationRow, today: dt.date) -> bool:
         """A standing done, a standing promise whose last day is not over at the site, or a filing still pending."""
@@ -186,13 +202,19 @@ def promises(facts: Facts) -> tuple[dict[int, dt.date], set[int]]:
 
 
 def is_watched(subject: SubjectRow, site: SiteRow, obligation: ObligationRow) -> bool:
-    """An open obligation of a watched entry of a site in use, and no filing that keeps it in force meanwhile."""
-    return (
-        obligation.closed_at is None
-        and subject.status == Status.watched
-        and site.archived_at is None
-        and not (is_filing_pending(obligation) and obligation.in_force_meanwhile == InForce.yes)
-    )
+    """An open obligation of a watched entry of a site in use."""
+    return obligation.closed_at is None and subject.status == Status.watched and site.archived_at is None
+
+
+def asked_again(
+    rule: RuleRow, obligation: ObligationRow, today: dt.date, claims: dict[str, ClaimRow]
+) -> dict[str, dt.date]:
+    """The day on which the authority is to be asked again, once it has come, while it has not answered."""
+    day = obligation.ask_again_on
+    if day is None or not is_filing_pending(obligation) or rule.only_if != OnlyIf.always:
+        return {}
+    text = f"{FOLLOW_UP}{day:%Y-%m-%d}"
+    return {text: day} if text in claims or day <= today else {}
 
 
 def is_filing_pending(obligation: ObligationRow) -> bool:

@@ -43,6 +43,7 @@ class Paper:
     valid_until: dt.date | None
     note: str
     obligation_id: int | None
+    is_proof: bool
     added_at: dt.datetime
     added_by: str | None
     withdrawn_at: dt.datetime | None
@@ -53,7 +54,7 @@ class Paper:
 
     @property
     def is_current(self) -> bool:
-        return self.withdrawn_at is None and self.replaced_by is None
+        return self.withdrawn_at is None and self.replaced_by is None and not self.is_proof
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def read_papers(session: Session, org: int, subject_id: int) -> list[Paper]:
     query = (
         select(
             one.id, one.number, one.issuer, one.issued_on, one.valid_from, one.valid_until, one.note,
-            one.obligation_id, one.added_at, adder.name, one.withdrawn_at, remover.name, before.number, later.number,
+            one.obligation_id, one.is_proof, one.added_at, adder.name, one.withdrawn_at, remover.name, before.number,
+            later.number,
         )
         .outerjoin(before, and_(before.org_id == org, before.id == one.replaces_id))
         .outerjoin(later, _replaces(org, later, one))

@@ -17,9 +17,11 @@ from app.domain import calendars
 from app.domain.acts import Answer, InForce, OnlyIf, Status
 from app.domain.calendars import Calendar
 from app.domain.errors import UnusableZone
-from app.domain.thresholds import alert_day, horizon, parse, sharpest_first
+from app.domain.thresholds import alert_day, follow_up, horizon, parse, sharpest_first
 from app.models import Acknowledgement, NotificationLedger, Obligation, Site, Subject
 from app.queries.rules import RuleLine
+
+PENDING = and_(Obligation.filed_on.is_not(None), Obligation.filing_ended_on.is_(None))
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Day:
 
 
 def raised_at_once(session: Session, org: int, now: dt.datetime, rule: RuleLine) -> int:
-    """How many deadlines have an alert of this rule that has come and that no row of the ledger covers."""
+    """How many alerts of this rule have come that no row of the ledger covers: one a deadline, and follow-ups."""
     days = _days(session, org, now, rule)
     if not rule.is_active or not days:
         return 0
@@ -40,7 +42,12 @@ def raised_at_once(session: Session, org: int, now: dt.datetime, rule: RuleLine)
         (row.subject_id, row.due_on, _top(rule.notices, row, days[row.site_id]))
         for row in session.execute(_due(org, rule, days))
     )
-    return sum(top[2] is not None and top not in known for top in tops)
+    asked = (
+        (row.subject_id, row.due_on, follow_up(row.ask_again_on))
+        for row in session.execute(_asked(org, rule, days))
+        if row.ask_again_on <= days[row.site_id].today
+    )
+    return sum(top[2] is not None and top not in known for top in (*tops, *asked))
 
 
 def _days(session: Session, org: int, now: dt.datetime, rule: RuleLine) -> dict[int, Day]:
@@ -61,21 +68,32 @@ def _usable(rows: Any, now: dt.datetime) -> Iterator[tuple[int, Day]]:
 
 def _due(org: int, rule: RuleLine, days: Mapping[int, Day]) -> Any:
     """The open deadlines of the rule's watched entries that some notice has reached, unless a filing covers them."""
-    pending = and_(Obligation.filed_on.is_not(None), Obligation.filing_ended_on.is_(None))
-    covered = and_(pending, Obligation.in_force_meanwhile.is_not_distinct_from(InForce.yes))
+    covered = and_(PENDING, Obligation.in_force_meanwhile.is_not_distinct_from(InForce.yes))
+    query = _open_deadlines(org, rule, Obligation.due_on, Subject.snoozed_until)
+    query = query.where(~covered, or_(*(_reached_at(site_id, day, rule.notices) for site_id, day in days.items())))
+    if rule.only_if == OnlyIf.nobody_on_it:
+        somebody = or_(*(_somebody_on_it(site_id, day) for site_id, day in days.items()))
+        query = query.where(~PENDING, ~somebody)
+    return query
+
+
+def _asked(org: int, rule: RuleLine, days: Mapping[int, Day]) -> Any:
+    """The pending filings of the rule's watched entries that have a day to ask again."""
+    query = _open_deadlines(org, rule, Obligation.due_on, Obligation.ask_again_on)
+    told = rule.only_if == OnlyIf.always
+    return query.where(PENDING, Obligation.ask_again_on.is_not(None), Subject.site_id.in_(list(days) if told else []))
+
+
+def _open_deadlines(org: int, rule: RuleLine, *columns: Any) -> Any:
     query = (
-        select(Obligation.subject_id, Obligation.due_on, Subject.site_id, Subject.snoozed_until)
+        select(Obligation.subject_id, Subject.site_id, *columns)
         .join(Subject, and_(Subject.org_id == Obligation.org_id, Subject.id == Obligation.subject_id))
-        .where(Obligation.org_id == org, Obligation.closed_at.is_(None), Subject.status == Status.watched, ~covered)
-        .where(or_(*(_reached_at(site_id, day, rule.notices) for site_id, day in days.items())))
+        .where(Obligation.org_id == org, Obligation.closed_at.is_(None), Subject.status == Status.watched)
     )
     if rule.kinds:
         query = query.where(Subject.kind_id.in_(rule.kinds))
     if rule.entries:
         query = query.where(Subject.id.in_(rule.entries))
-    if rule.only_if == OnlyIf.nobody_on_it:
-        somebody = or_(*(_somebody_on_it(site_id, day) for site_id, day in days.items()))
-        query = query.where(~pending, ~somebody)
     return query
 
 

@@ -21,6 +21,7 @@ from app.web.entry_fields import place, read_form
 from app.web.entry_history import told_history
 from app.web.entry_parts import BELONGING
 from app.web.entry_texts import EDITING
+from app.web.filing_acts import FILING
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_number, sight_of
 from app.web.paper_acts import PAPER_DEEDS, RENEWING
@@ -30,7 +31,7 @@ from app.web.typed_form import Form, was_done
 pages = register_batch.pages  # The register and its entries are one part of the product, and of the menu.
 
 ENTRY_DEEDS = {**EDITING, **ADDING, **PAPER_DEEDS, **BELONGING, **DEEDS}
-DEADLINE_DEEDS = {**RENEWING, **OTHER_DEADLINE_DEEDS}
+DEADLINE_DEEDS = {**RENEWING, **OTHER_DEADLINE_DEEDS, **FILING}
 
 
 @pages.get("/o/<slug>/register/<int:subject_id>")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from app.domain import calendars
 from app.domain.delivery import Reason, Standing, State
 from app.domain.errors import UnusableZone
-from app.domain.thresholds import parse
+from app.domain.thresholds import asked_on, parse
 from app.queries.entry_alerts import Alert, AlertPage, Message
 from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
-from app.web.words import OF, UNITS, counted, word
+from app.web.words import OF, UNITS, before, counted, word
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def covering(threshold: str | None) -> str:
 
 
 def notice(threshold: str) -> str:
-    """The 7-day alert, the alert on the day, the alert 7 days after."""
+    """The 7-day alert, the alert on the day, the alert 7 days after, the alert to ask the authority again."""
+    if asked_on(threshold):
+        return f"alert {before(threshold)}"
     parsed = parse(threshold)
     if parsed.count == 0:
         return "alert on the day"

@@ -36,6 +36,7 @@ BESIDE = (
     (" has an entry ", "site"),
     ("The name of a kind ", "new_kind"),
     ("The number of the paper", "number"),
+    ("Proof is needed ", "number"),
     ("The issuer ", "issuer"),
     ("The day of issue ", "issued_on"),
     ("The first day of validity ", "valid_from"),
@@ -129,8 +130,8 @@ def typed_code(form: Form, name: str, codes: type[Code], missing: str = NO_LINE)
 
 
 def offered(form: Form, name: str, options: Options, missing: str = NO_LINE) -> str:
-    """What was chosen, if it was offered; what is chosen is checked again, not believed."""
-    text = str(form.values[name])
+    """What was chosen, if it was offered, and nothing where nothing was; what is chosen is checked, not believed."""
+    text = str(form.values.get(name, ""))
     if text and text not in {value for value, _ in options}:
         form.faults[name] = missing
     return text

@@ -6,6 +6,7 @@ that the file must be chosen again, since no form can keep it.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,13 +54,20 @@ def file_of(call: Call) -> documents.SentFile | None:
 
 
 def renew(call: Call) -> Do:
-    """The new paper, the deadline done with it, and what comes next: as proposed, on a day, or nothing.
-
-    A day that was typed counts, though the proposal is still chosen above it: what a person types is never let go.
-    """
+    """The new paper, the deadline done with it, and what comes next: as proposed, on a day, or nothing."""
     paper, met_on = paper_of(call), call.day("met_on", "Choose the day on which it was done.")
     if met_on is not None and met_on > call.today:
         call.form.faults["met_on"] = f"This day is still to come: at the site it is {day(call.today)}."
+    next_due_on, goes_on = next_of(call, paper)
+    given = {"goes_on": goes_on, "met_on": met_on, "member_id": call.visit.person.member_id}
+    return lambda: documents.renew(call.act, call.obligation_id, paper, next_due_on, **given)
+
+
+def next_of(call: Call, paper: documents.Paper) -> tuple[dt.date | None, bool]:
+    """The next due date if it was typed, and whether anything comes next; whatever is wrong stands beside its field.
+
+    A day that was typed counts, though the proposal is still chosen above it: what a person types is never let go.
+    """
     chosen = offered(call.form, "next", nexts(call)) or PROPOSED
     next_due_on = call.day("next_due_on", "Choose the next due date." if chosen == ON_A_DAY else None)
     if next_due_on is not None and chosen == NONE:
@@ -68,8 +76,7 @@ def renew(call: Call) -> Do:
         call.form.faults["next"] = (
             "The paper has no last day and the entry does not come again: choose a day, or say that nothing comes next."
         )
-    given = {"goes_on": chosen != NONE, "met_on": met_on, "member_id": call.visit.person.member_id}
-    return lambda: documents.renew(call.act, call.obligation_id, paper, next_due_on, **given)
+    return next_due_on, chosen != NONE
 
 
 def has_nothing_to_propose(call: Call, paper: documents.Paper) -> bool:
@@ -101,9 +108,15 @@ def renew_fields(call: Call) -> Sequence[Field]:
     return (
         *FIELDS,
         Field("met_on", "Done on", "day", hint="The day on which the deadline was met.", is_required=True),
+        *next_fields(call),
+        NOTE,
+    )
+
+
+def next_fields(call: Call) -> Sequence[Field]:
+    return (
         Field("next", "Next due date", "radio", nexts(call)),
         Field("next_due_on", "Next due date, if it is another one", "day"),
-        NOTE,
     )
 
 
@@ -122,16 +135,24 @@ def add(call: Call) -> Do:
     paper = paper_of(call)
     chosen = offered(call.form, "replaces", replaceable(call))
     replaces_id, member_id = int(chosen) if chosen.isdecimal() else None, call.visit.person.member_id
-    return lambda: documents.add_paper(call.act, call.subject, paper, replaces_id, member_id)
+    proved = offered(call.form, "proves", provable(call))
+    proves_id = int(proved) if proved.isdecimal() else None
+    return lambda: documents.add_paper(call.act, call.subject, paper, replaces_id, member_id, proves_id=proves_id)
 
 
 def replaceable(call: Call) -> Options:
     return [(str(one.id), one.number) for one in call.entry.current_papers]
 
 
+def provable(call: Call) -> Options:
+    return [(str(one.id), day(one.due_on)) for one in call.entry.open_deadlines]
+
+
 def add_fields(call: Call) -> Sequence[Field]:
     replaces = Field("replaces", "Replaces", "choice", replaceable(call), "None: it stands beside the others")
-    return (*FIELDS, *((replaces,) if call.entry.current_papers else ()), NOTE)
+    proves = Field("proves", "Proof of the deadline", "choice", provable(call), "None of them")
+    shown = (*([replaces] if replaces.options else []), *([proves] if proves.options else []))
+    return (*FIELDS, *shown, NOTE)
 
 
 def withdraw(call: Call) -> Do:

@@ -18,6 +18,7 @@ from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, was_done
 
 FIELDS = ("name", "wording", "what_to_do", "what_to_do_es", "recurrence", "recurrence_basis")
+PROOF = "proof_needed"
 FORM = "settings/fragments/_kind_form.html"
 
 
@@ -31,7 +32,7 @@ def kinds(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/settings/kinds/new")
 @for_roles(*ADMINS)
 def new_kind(visit: Visit) -> ResponseReturnValue:
-    return kind_page(visit, Form(dict.fromkeys(FIELDS, "") | {"wording": operations.NEW_KIND_WORDING}), None)
+    return kind_page(visit, Form(dict.fromkeys(FIELDS, "") | {"wording": operations.NEW_KIND_WORDING, PROOF: []}), None)
 
 
 @pages.post("/o/<slug>/settings/kinds")
@@ -47,7 +48,8 @@ def add_kind(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def kind(visit: Visit, kind_id: int) -> ResponseReturnValue:
     found = found_kind(visit, kind_id)
-    return kind_page(visit, Form({name: getattr(found, name) or "" for name in FIELDS}), found)
+    proof = ["yes"] if found.proof_needed else []
+    return kind_page(visit, Form({name: getattr(found, name) or "" for name in FIELDS} | {PROOF: proof}), found)
 
 
 @pages.post("/o/<slug>/settings/kinds/<int:kind_id>")
@@ -69,7 +71,7 @@ def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseRetur
 
 
 def typed_kind() -> Form:
-    form = sent(*FIELDS)
+    form = sent(*FIELDS, lists=(PROOF,))
     form.check("name", typed.one_line, form.values["name"], "The name of the kind")
     if form.check("wording", operations.check_wording, form.values["wording"]) is None:
         form.faults["wording"] = "Choose one of the two."
@@ -84,5 +86,5 @@ def said_of(form: Form) -> KindText:
     said = {name: form.values[name].strip() for name in FIELDS}
     return KindText(
         said["name"], said["wording"], said["what_to_do"], {"es": said["what_to_do_es"]},
-        said["recurrence"], said["recurrence_basis"],
+        said["recurrence"], said["recurrence_basis"], bool(form.values[PROOF]),
     )  # fmt: skip

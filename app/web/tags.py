@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.domain.acts import Status
+from app.domain.acts import InForce, Status
 from app.queries.register import SOON, Line
 from app.queries.watched import Gap
 from app.web.words import OF, counted, day, days_left, word
@@ -36,13 +36,21 @@ def tags_of(line: Line) -> list[Tag]:
     if line.status != Status.watched:
         return [Tag(word(line.status, "status"))]
     found = [of_due_date(line)]
-    if line.is_filed:
-        found.insert(1 if found[0].colour == LATE else 0, Tag("Pending with the authority", NEAR))
+    if line.is_filed_in_force:
+        is_past = line.days_left is not None and line.days_left < 0
+        found = [Tag("In force, renewal pending", GOOD), *([] if is_past else found)]
+    elif line.is_filed:
+        found.insert(1 if found[0].colour == LATE else 0, Tag(pending(line.in_force_meanwhile), NEAR))
     if line.is_paused:
         found.append(Tag(f"Paused until {day(line.snoozed_until)}", NEAR))
     if line.gap in (Gap.no_rule, Gap.nobody_to_tell, Gap.site_archived):
         found.append(Tag(f"Not watched: {OF['gap'][line.gap]}", LATE))
     return found
+
+
+def pending(in_force: str | None) -> str:
+    """Of a filing under which the paper may be in force no longer."""
+    return f"Pending with the authority, {'not in force' if in_force == InForce.no else 'in force unclear'}"
 
 
 def left_of(line: Line) -> str:
@@ -61,8 +69,6 @@ def of_due_date(line: Line) -> Tag:
     if left is None:
         return Tag("Date at the site unknown", LATE)
     if left < 0:
-        if line.is_filed_in_force:
-            return Tag("In force meanwhile", GOOD)
         return Tag("Expired" if line.wording == "expires" else "Overdue", LATE)
     if left == 0:
         return Tag("Today", NEAR)

@@ -15,7 +15,7 @@ from app.domain import media
 from app.domain.acts import Outcome
 from app.domain.delivery import Fate, Resolution, State
 from app.domain.delivery import Outcome as Reply
-from app.domain.thresholds import parse
+from app.domain.thresholds import asked_on, parse
 
 MONTHS = [
     "January",
@@ -191,7 +191,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "entered": "the entry or its date was added", "moved": "the date was moved", "rule": "the rule was made or changed",
         "released": "the draft was released", "restored": "the entry was put back on the watch",
         "unpaused": "the pause ended", "reopened": "the deadline was opened again",
-        "filing_ended": "what was pending with the authority ended", "taken_back": "an answer was taken back",
+        "filed": "it was entered that it is with the authority", "filing_ended": "what was pending with the authority ended", "taken_back": "an answer was taken back",
         "no_check": "nobody had checked since", "first_check": "it was the first check", "unknown": "no change explains it",
     },
     "trigger": {"schedule": "by itself", "command": "on request", "start": "after a change of a rule"},
@@ -315,7 +315,9 @@ def days_left(due_on: dt.date, today: dt.date, wording: str = "falls_due") -> st
 
 
 def before(threshold: str) -> str:
-    """30 days before, on the day, 7 days after."""
+    """30 days before, on the day, 7 days after; of a filing that is pending, to ask the authority again."""
+    if asked_on(threshold):
+        return "to ask the authority again"
     parsed = parse(threshold)
     if parsed.count == 0:
         return "on the day"

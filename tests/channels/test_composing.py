@@ -80,6 +80,32 @@ def test_the_subject_is_that_of_the_screens() -> None:
     assert spanish.subject == "[Quimeralia · Vitoria] 7 días: muestra de vertido, punto V-2 (viernes 12 de marzo)"
 
 
+FOLLOW_UPS = """
+en | ENT-30571 | Ask the authority again | Thursday, 18 March | 20 February 2027, receipt ENT-30571, and not answered
+en |           | Ask the authority again | Thursday, 18 March | 20 February 2027, and not answered yet.
+es |           | Vuelva a preguntar a la autoridad | jueves 18 de marzo | 20 de febrero de 2027 y todavía sin respuesta.
+"""
+
+
+@pytest.mark.parametrize("line", FOLLOW_UPS.strip().splitlines())
+def test_a_follow_up_speaks_of_the_filing_and_not_of_the_due_date(line: str) -> None:
+    locale, receipt, asks, day, filed = (cell.strip() for cell in line.split("|"))
+    facts = {"threshold": "@2027-03-18", "filed_on": dt.date(2027, 2, 20), "wording": "expires"}
+    subject, text, _ = texts(notice(-12, receipt=receipt or None, **facts), locale=locale)
+    assert subject == f"[Acme · Vitoria] {asks}: Discharge sample, point V-2 ({day})"
+    assert filed in text
+    assert ("Ask the authority how far it is" if locale == "en" else "Pregunte a la autoridad cómo va") in text
+    assert not re.search("Expired|Caducó|reception", text)
+
+
+def test_what_needs_proof_says_so() -> None:
+    _, text, _ = texts(notice(proof_needed=True))
+    said = "before 14:00.\nTo close it as done, proof is needed: the number or the file of a paper.\n"
+    assert said in text
+    _, text, _ = texts(notice(proof_needed=True, what_to_do=""), locale="es")
+    assert "Qué hay que hacer: Para cerrarlo como hecho hace falta un justificante" in text
+
+
 def test_a_date_in_another_year_says_the_year() -> None:
     assert composed(notice(400)).subject.endswith("(Saturday, 8 April 2028)")
     assert composed(notice(400), locale="es").subject.endswith("(sábado 8 de abril de 2028)")

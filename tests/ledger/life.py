@@ -37,12 +37,15 @@ near = st.integers(-40, 120)
 # Whatever is told or cancelled, these hold at every moment. Each query must come back empty.
 BROKEN = {
     "two untold claims of one family are open": """
-      select subject_id, rule_id, due_on from notification_ledger l
+      select subject_id, rule_id, due_on, left(threshold, 1) = '@' as follow_up from notification_ledger l
       where org_id = :org and standing = 'open' and not exists (
         select from delivery x where x.org_id = :org and x.claim_id = l.id and x.state = 'delivered')
-      group by 1, 2, 3 having count(*) > 1 and count(*) > (
+      group by 1, 2, 3, 4 having count(*) > 1 and count(*) > (
         select count(*) from notification_ledger s where s.org_id = :org and s.subject_id = l.subject_id
            and s.rule_id = l.rule_id and s.due_on = l.due_on and s.reason = 'start')""",
+    "a filing was followed up twice for one day": """
+      select subject_id, rule_id, due_on, crossed_on from notification_ledger
+      where org_id = :org and left(threshold, 1) = '@' group by 1, 2, 3, 4 having count(*) > 1""",
     "a claim was told and is not open": """
       select l.id from notification_ledger l join delivery x on x.org_id = :org and x.claim_id = l.id
       where l.org_id = :org and x.state = 'delivered' and l.standing <> 'open'""",
@@ -57,6 +60,7 @@ BROKEN = {
     "a milder alert was told after a sharper one": """
       select a.id from notification_ledger a join notification_ledger b
         on b.org_id = :org and (b.subject_id, b.rule_id, b.due_on) = (a.subject_id, a.rule_id, a.due_on)
+       and (left(b.threshold, 1) = '@') = (left(a.threshold, 1) = '@')
       join lateral (select min(delivered_at) as at from delivery where org_id = :org and claim_id = a.id) mild on true
       join lateral (select min(delivered_at) as at from delivery where org_id = :org and claim_id = b.id) sharp on true
       where a.org_id = :org and a.crossed_on < b.crossed_on and mild.at > sharp.at""",
@@ -186,10 +190,12 @@ class Life(RuleBasedStateMachine):
     def retitle(self, entry: int | None, number: int) -> None:
         self.with_subject(entry, lambda act, s: register.retitle(act, s, f"Title {number}"))
 
-    @rule(entry=entries, in_force=st.sampled_from(("yes", "no")))
-    def file(self, entry: int | None, in_force: str) -> None:
+    @rule(entry=entries, in_force=st.sampled_from(("yes", "no")), again_in=st.none() | st.integers(1, 40))
+    def file(self, entry: int | None, in_force: str, again_in: int | None) -> None:
         day = self.now.date() - dt.timedelta(days=2)
-        self.do(lambda act: [obligations.file(act, o, day, "R-1", in_force) for o in self.open_of(act, entry)[:1]])
+        again = day + dt.timedelta(days=again_in) if again_in else None
+        filing: Any = (day, "R-1", in_force, again)
+        self.do(lambda act: [obligations.file(act, o, *filing) for o in self.open_of(act, entry)[:1]])
 
     @rule(entry=entries)
     def end_filing(self, entry: int | None) -> None:

@@ -55,6 +55,20 @@ def test_it_says_where_the_next_date_comes_from(onus: Onus, permit: int, given: 
     assert (result.exit_code, result.stdout) == (0, f"P-1 is renewed with C-1. {said}\n")
 
 
+def test_what_was_filed_and_granted_is_renewed_by_one_command(onus: Onus, permit: int) -> None:
+    file = ("obligation", "file", "P-1", "--filed-on", "2027-02-10", "--in-force-meanwhile", "yes")
+    end = ("obligation", "file-end", "P-1", "--ended-on", "2027-02-20")
+    onus.json(*file)
+    assert "only with the result granted" in onus.refusal(*end, "--result", "refused", "--number", "C-1")
+    assert "still open" in onus.run(*end, "--result", "granted").stdout
+    onus.json(*file)
+    made = onus.json(*end, "--result", "granted", "--number", "C-1", "--valid-until", "2029-03-20")
+    assert (made["filing_result"], made["outcome"], made["met_on"]) == ("granted", "met", "2027-02-20")
+    assert (made["next_due_on"], made["next_from"]) == ("2029-03-20", "paper")
+    again = onus.json(*end, "--result", "granted", "--number", "C-2", "--due-on", "2027-03-20")
+    assert again["changed"] is False
+
+
 def test_what_is_wrong_is_refused_and_changes_nothing(onus: Onus, acme: Acme, permit: int, tmp_path: Path) -> None:
     page = tmp_path / "scan.pdf"
     page.write_bytes(b"<html>")

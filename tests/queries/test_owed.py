@@ -183,6 +183,43 @@ def test_an_answer_to_another_obligation_does_not_count() -> None:
     assert judge(given, claims=[past], deliveries=sent(past), answers=answers) == ALL_CROSSED
 
 
+ASKED = replace(FILED, ask_again_on=TODAY)
+TEXT = f"@{TODAY}"
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        pytest.param({"obligations": [ASKED]}, {"missing": [TEXT]}, id="in force"),
+        pytest.param({"obligations": [replace(ASKED, ask_again_on=DUE)]}, NOTHING, id="not yet"),
+        pytest.param({"obligations": [replace(ASKED, in_force_meanwhile="no")]},
+                     {"missing": ["90d", "30d", "7d", TEXT]}, id="not in force"),
+        pytest.param({"obligations": [replace(ASKED, filing_ended_on=TODAY)]}, ALL_CROSSED, id="ended"),
+        pytest.param({"obligations": [replace(ASKED, closed_at=NOW)]}, NOTHING, id="closed"),
+        pytest.param({"obligations": [ASKED], "rules": [replace(RULE, only_if="nobody_on_it")]}, NOTHING,
+                     id="a rule for when nobody is on it"),
+        pytest.param({"obligations": [ASKED], "subjects": [replace(SUBJECT, snoozed_until=DUE)]},
+                     {"missing": [TEXT]}, id="paused"),
+        pytest.param({"obligations": [ASKED], "subjects": [replace(SUBJECT, status="archived")]}, NOTHING,
+                     id="archived"),
+    ],
+)  # fmt: skip
+def test_a_filing_is_followed_up_on_its_day(given: dict[str, Any], right: dict[str, list[str]]) -> None:
+    assert judge(register(**given)) == right
+
+
+def test_a_follow_up_and_the_alerts_do_not_speak_for_each_other() -> None:
+    unclear = register(obligations=[replace(ASKED, in_force_meanwhile="unclear")])
+    asked = claim("7d", OPEN, crossed_on=TODAY)
+    asked = replace(asked, id=7, threshold=TEXT)
+    others = [claim("90d", SUPERSEDED, Reason.sharper), claim("30d", SUPERSEDED, Reason.sharper)]
+    seven = claim("7d", SUPERSEDED, Reason.sharper)
+    told = {"claims": [*others, seven, asked], "deliveries": sent(asked)}
+    assert judge(unclear, **told) == {"stalled": ["7d"]}
+    put_aside = [replace(asked, standing=WITHDRAWN, reason=Reason.moved), *others, replace(seven, standing=OPEN)]
+    assert judge(unclear, claims=put_aside, deliveries=sent(seven)) == {"stalled": [TEXT]}
+
+
 @pytest.mark.parametrize(("in_force", "ended_on", "silent"), [("no", None, True), ("no", TODAY, False)])
 def test_nobody_on_it_counts_a_filing_as_somebody(in_force: str, ended_on: dt.date | None, silent: bool) -> None:
     filed = replace(FILED, in_force_meanwhile=in_force, filing_ended_on=ended_on)

@@ -18,6 +18,8 @@ from app.domain.thresholds import (
     PATTERN,
     Threshold,
     alert_day,
+    asked_on,
+    follow_up,
     horizon,
     in_order,
     parse,
@@ -330,6 +332,18 @@ def test_the_listing_does_not_depend_on_the_order_of_entry(texts: list[str], cha
     lengths = [parse(text).nominal_fifths for text in listed]
     assert lengths == sorted(lengths, reverse=True)
     assert sorted(listed) == sorted(texts)
+
+
+@pytest.mark.parametrize(("today", "crossed"), [("2027-03-17", False), ("2027-03-18", True), ("2029-01-01", True)])
+@pytest.mark.parametrize("due_on", ["1990-01-01", "2027-03-01", "2079-12-31"])
+def test_a_follow_up_names_its_day_whatever_the_due_date(today: str, crossed: bool, due_on: str) -> None:
+    asked, calendar = follow_up(date(2027, 3, 18)), Calendar("ES")
+    assert (asked, asked_on(asked), asked_on("7d")) == ("@2027-03-18", date(2027, 3, 18), None)
+    due, now = date.fromisoformat(due_on), date.fromisoformat(today)
+    assert alert_day(asked, due, calendar) == date(2027, 3, 18)
+    assert (due <= horizon(asked, now, calendar)) is crossed
+    with pytest.raises(Refused):
+        parse(asked)  # No rule has one.
 
 
 def test_h02_the_repeated_hour_is_one_day_and_crosses_once() -> None:

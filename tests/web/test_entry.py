@@ -306,17 +306,50 @@ def test_filing_and_its_end(staffed: Acme, ids: dict[str, int], browser: SignIn)
         page_of(ids, "file", deadline=True), **given | {"ask_again_on": "2027-02-20"}, in_force_meanwhile="yes"
     )
     assert 'id="ask_again_on-fault"' in early.text
+    unclear = given | {"in_force_meanwhile": "unclear"}
+    assert person.post(page_of(ids, "file", deadline=True), **unclear).status_code == 303
+    assert "Pending with the authority, in force unclear" in words(person.get(page_of(ids)).text)
+    person.get(page_of(ids, "file", deadline=True))
     assert person.post(page_of(ids, "file", deadline=True), **given, in_force_meanwhile="yes").status_code == 303
     page = words(person.get(page_of(ids)).text)
     filed = "Filed with the authority on 20 February 2027, receipt ENT-30571. In force meanwhile: yes."
-    assert f"{filed} Ask again on 18 March 2027." in page
+    assert f"In force, renewal pending {filed} Ask again on 18 March 2027. Entered on 1 March 2027." in page
     person.get(page_of(ids, "end-filing", deadline=True))
     before = person.post(page_of(ids, "end-filing", deadline=True), result="granted", ended_on="2027-02-01")
+    assert "Write the number of the paper." in before.text
+    answer = {"result": "granted", "ended_on": "2027-02-01", "number": "C-1340", "next": "proposed"}
+    before = person.post(page_of(ids, "end-filing", deadline=True), **answer, valid_until="2029-02-28")
     assert 'id="ended_on-fault"' in before.text
-    person.post(page_of(ids, "end-filing", deadline=True), result="granted", ended_on="2027-03-01")
+    assert 'value="C-1340"' in before.text
+    misplaced = person.post(page_of(ids, "end-filing", deadline=True), **answer | {"result": "refused"})
+    assert "A new paper comes only where it was granted" in misplaced.text
+    assert obligation(staffed, ids).filing_ended_on is None
+    right = answer | {"ended_on": "2027-02-28", "valid_until": "2029-02-28"}
+    assert person.post(page_of(ids, "end-filing", deadline=True), **right).status_code == 303
     one = obligation(staffed, ids)
-    assert (one.filing_result, one.filing_ended_on, one.closed_at) == ("granted", march(1), None)
-    assert "Answer: granted on 1 March 2027." in words(person.get(page_of(ids)).text)
+    assert (one.filing_result, one.filing_ended_on) == ("granted", dt.date(2027, 2, 28))
+    assert (one.outcome, one.met_on) == ("met", dt.date(2027, 2, 28))
+    page = words(person.get(page_of(ids)).text)
+    assert "Answer: granted on 28 February 2027." in page
+    assert "28 February 2029, Wednesday" in page
+    assert "C-1340 Current" in page
+
+
+def test_what_was_filed_late_and_refused_says_so(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
+    with staffed.acting() as act:
+        obligations.move(act, ids["deadline"], dt.date(2027, 2, 15), "typing_error")
+    person = browser(OFFICER)
+    person.get(page_of(ids, "file", deadline=True))
+    given = {"filed_on": "2027-02-18", "filed_reference": "ENT-30571", "in_force_meanwhile": "yes"}
+    assert person.post(page_of(ids, "file", deadline=True), **given).status_code == 303
+    assert "Filed 3 days late Filed with the authority on 18 February 2027" in words(person.get(page_of(ids)).text)
+    person.get(page_of(ids, "end-filing", deadline=True))
+    given = {"result": "refused", "ended_on": "2027-03-01", "number": "", "next": "proposed"}
+    assert person.post(page_of(ids, "end-filing", deadline=True), **given).status_code == 303
+    page = words(person.get(page_of(ids)).text)
+    assert "Answer: refused on 1 March 2027." in page
+    assert "Expired" in page
+    assert "In force, renewal pending" not in page
 
 
 def test_pausing_and_ending_the_pause(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:

@@ -66,6 +66,25 @@ def test_the_inbox_shows_the_alert_and_the_count_of_unread(browser: SignIn, clai
     assert '1<span class="aside"> unread</span>' in page.text
 
 
+def test_while_it_is_filed_the_inbox_asks_for_the_answer_of_the_authority(
+    staffed: Acme, browser: SignIn, claim: int
+) -> None:
+    def file(act: object) -> None:
+        one = obligations.find_obligation(act, register.find_subject(act, "P-1"))  # type: ignore[arg-type]
+        obligations.file(act, one.id, dt.date(2027, 2, 20), "ENT-1", "yes", dt.date(2027, 3, 1))  # type: ignore[arg-type]
+
+    do(staffed, file)
+    tick(staffed)
+    bruno = browser(STAFF)
+    page = bruno.get("/o/acme/inbox").text
+    assert page.count('class="alert"') == 1
+    assert '<strong class="soon">Ask the authority again</strong>, filed on 20 February 2027, receipt ENT-1' in page
+    assert "19 days left" not in page
+    assert "alert to ask the authority again" in page
+    shown = browser(OFFICER).get("/o/acme/evidence/alerts").text
+    assert "to ask the authority again" in shown
+
+
 def test_opening_it_is_recorded_once_and_by_no_get(staffed: Acme, browser: SignIn, claim: int) -> None:
     bruno = browser(STAFF)
     assert bruno.get(f"/o/acme/inbox/{claim}").status_code == 200

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from app.domain.media import LARGEST_FILE
-from app.operations import documents, obligations, people, register
+from app.operations import documents, kinds, obligations, people, register
 from app.operations.documents import Paper, SentFile
 from tests import factories
 from tests.factories import Acme
@@ -195,6 +195,48 @@ def test_the_largest_file_fits_and_a_larger_request_is_refused_with_words(
     )
     assert over.status_code == 413
     assert "a paper 20 MB" in over.text
+
+
+def test_what_asks_for_proof_is_closed_with_a_file_or_with_a_paper_that_is_there(
+    staffed: Acme, ids: dict[str, int], browser: SignIn
+) -> None:
+    with staffed.acting() as act:
+        kind_id = kinds.add_kind(act, kinds.KindText("Inspection", proof_needed=True))
+        subject = factories.subject(act, "S-1", march(9), kind="Inspection", recurrence="1m")
+        ids |= {"P-1": subject.id, "deadline": obligations.find_obligation(act, subject).id}
+        assert subject.kind_id == kind_id
+    person = browser(OFFICER)
+    page = words(person.get(page_of(ids)).text)
+    assert "Proof Needed to close a deadline as done" in page
+    assert "Proof is needed to close it as done." in page
+    given = {"how": "met", "met_on": "2027-03-01", "note": "Kept"}
+    person.get(page_of(ids, "close", deadline=True))
+    refused = person.post(page_of(ids, "close", deadline=True), **given)
+    assert refused.status_code == 422
+    assert "Proof is needed to close the deadline 9 March 2027 of S-1 as done" in words(
+        refused.text.split('id="number-fault"')[1]
+    )
+    assert ">Kept</textarea>" in refused.text
+    file = (io.BytesIO(PDF), "photo of the panel.pdf")
+    assert person.post(page_of(ids, "close", deadline=True), **given, file=file).status_code == 303
+    page = words(person.get(page_of(ids)).text)
+    assert "Done, with photo of the panel.pdf" in page
+    assert "photo of the panel.pdf Proof of 9 March 2027" in page
+    with staffed.acting() as act:
+        ids["deadline"] = obligations.find_obligation(act, register.get_subject(act, ids["P-1"])).id
+    person.get(page_of(ids, "add-paper"))
+    assert person.post(page_of(ids, "add-paper"), number="R-8", proves=str(ids["deadline"])).status_code == 303
+    assert "Proof: R-8." in words(person.get(page_of(ids)).text)
+    person.get(page_of(ids, "close", deadline=True))
+    assert person.post(page_of(ids, "close", deadline=True), **given).status_code == 303
+
+
+def test_the_first_paper_of_an_entry(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
+    with staffed.acting() as act:
+        ids["P-1"] = factories.subject(act, "S-2").id
+    person = browser(OFFICER)
+    person.get(page_of(ids, "add-paper"))
+    assert person.post(page_of(ids, "add-paper"), number="C-1").location == page_of(ids)
 
 
 def test_a_paper_is_added_beside_the_others_or_in_the_place_of_one(

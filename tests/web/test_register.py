@@ -81,13 +81,20 @@ def test_each_entry_is_one_line_with_its_state_in_words(filled: Acme, browser: S
     assert "10 March 2027 9 days left Within 30 days" in lines["P-1/4.2"]
     assert "part of P-1" in lines["P-1/4.2"]
     assert "Not watched: no rule for kind and site" in lines["P-1"]
-    assert "Pending with the authority" in lines["F-1"]
-    assert "In force meanwhile" in lines["F-1"]
+    assert "In force, renewal pending" in lines["F-1"]
+    assert "Expired" not in lines["F-1"]
     assert "OK" in lines["S-1"]
     assert "Paused until 20 March 2027" in lines["S-1"]
     assert "Draft" in lines["D-1"]
     assert "No date" in lines["N-1"]
     assert "Archived" in lines["X-1"]
+    with filled.acting() as act:
+        for reference, in_force in (("C-7", "unclear"), ("P-1/4.2", "no")):
+            one = obligations.find_obligation(act, register.find_subject(act, reference))
+            obligations.file(act, one.id, dt.date(2027, 2, 1), "ENT-2", in_force)
+    lines = {row.split()[0]: row for row in rows(browser(OFFICER).get(LIST).text)}
+    assert "Expired 2 days ago Expired Pending with the authority, in force unclear" in lines["C-7"]
+    assert "9 days left Pending with the authority, not in force Within 30 days" in lines["P-1/4.2"]
 
 
 def test_today_is_that_of_the_site(filled: Acme, browser: SignIn) -> None:

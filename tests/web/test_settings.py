@@ -215,6 +215,17 @@ def test_a_site_is_archived_only_once_nothing_is_watched_there(admin: Browser, s
     assert event(staffed, "site_archived") == {"site_id": site}
 
 
+def test_a_kind_asks_for_proof(admin: Browser, staffed: Acme) -> None:
+    assert admin.post(f"{HOME}/kinds", **KIND, proof_needed="yes").location == f"{HOME}/kinds"
+    line = admin.get(f"{HOME}/kinds").text.split(">Radiation source</a>")[1].split("</tr>")[0]
+    assert ">needed<" in line
+    with staffed.acting() as act:
+        kind_id = act.session.scalars(select(Kind.id).where(Kind.name == KIND["name"])).one()
+    assert 'name="proof_needed" value="yes" checked' in admin.get(f"{HOME}/kinds/{kind_id}").text
+    assert admin.post(f"{HOME}/kinds/{kind_id}", **KIND).location
+    assert one(staffed, Kind, kind_id)["proof_needed"] is False
+
+
 def test_a_kind_is_added_and_changed(admin: Browser, staffed: Acme) -> None:
     assert admin.post(f"{HOME}/kinds", **KIND).location == f"{HOME}/kinds"
     page = admin.get(f"{HOME}/kinds").text

@@ -7,34 +7,25 @@ function locks what it changes, so that of two people who do the same at once ex
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import aliased
 
-from app.domain import media
 from app.domain.acts import Basis, NextFrom, Outcome
 from app.domain.calendars import LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text, fold_reference
-from app.models import Attachment, Document, Obligation, Subject
-from app.operations import obligations, typed
+from app.models import Document, Obligation, Subject
+from app.operations import attachments, obligations, typed
+from app.operations.attachments import SentFile
 from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
 
 FIRST_DAY = dt.date(1900, 1, 1)  # Papers are older than due dates: there are concessions of a hundred years.
 OF_A_SERIES = (NextFrom.due, NextFrom.done, NextFrom.calendar)  # Closing the deadline sees to these by itself.
-
-
-@dataclass(frozen=True)
-class SentFile:
-    """A file as it came; what its name says is not believed."""
-
-    name: str
-    content: bytes
 
 
 @dataclass(frozen=True)
@@ -192,23 +183,9 @@ def _add(
     act.session.flush()
     days = {name: iso(stored[name]) for name in ("issued_on", "valid_from", "valid_until")}
     said = {name: stored[name] for name in ("number", "issuer", "note")} | days | links
-    file = _keep(act, document.id, paper.file, member_id) if paper.file else None
+    file = attachments.keep(act, document.id, paper.file, member_id) if paper.file else None
     act.record("paper_added", subject_id=subject.id, document_id=document.id, **said, file=file)
     return document.id
-
-
-def _keep(act: Act, document_id: int, file: SentFile, member_id: int | None) -> dict[str, Any]:
-    """Keep the file; what the trail says of it, so that a third party can tell whether it is still the same."""
-    kind = media.media_type(file.name, file.content)
-    name, size = media.clean_file_name(file.name, kind), len(file.content)
-    facts = {"media_type": kind, "size": size, "sha256": hashlib.sha256(file.content).hexdigest()}
-    kept = Attachment(
-        org_id=act.org, document_id=document_id, file_name=name, content=file.content, added_at=act.now,
-        added_by=member_id, **facts,
-    )  # fmt: skip
-    act.session.add(kept)
-    act.session.flush()
-    return {"attachment_id": kept.id, "name": name, **facts}
 
 
 def _stored(act: Act, subject: Subject, paper: Paper) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from app.cli.acts import deadline, due_on_option, ids, note_option, of_entry
-from app.cli.common import DAY
+from app.cli.common import DAY, Command
 from app.cli.people import say
 from app.domain.errors import Refused
 from app.domain.media import LARGEST_FILE
-from app.operations import documents
+from app.operations import attachments, documents
 from app.web.words import next_from
 
 NONE = "none"
@@ -31,15 +31,30 @@ class Next(click.ParamType[dt.date | str]):
         return NONE if value == NONE else DAY.convert(value, param, ctx)
 
 
+def paper_options(command: Command) -> Command:
+    """What is known of a new paper."""
+    path = click.Path(exists=True, dir_okay=False, path_type=Path)
+    for option in (
+        click.option("--file", "path", type=path, help="At most 20 MB."),
+        click.option("--valid-until", type=DAY, help="The last day of its validity."),
+        click.option("--valid-from", type=DAY, help="The first day on which it is valid."),
+        click.option("--issued-on", type=DAY, help="The day of issue."),
+        click.option("--issuer", default="", metavar="NAME", help="Who issued it."),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command("renew")
 @click.option("--number", required=True, metavar="N", help="The number on the new paper.")
-@click.option("--issuer", default="", metavar="NAME", help="Who issued it.")
-@click.option("--issued-on", type=DAY, help="The day of issue.")
-@click.option("--valid-from", type=DAY, help="The first day on which it is valid.")
-@click.option("--valid-until", type=DAY, help="The last one; the next due date, unless --next says otherwise.")
-@click.option("--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="At most 20 MB.")
+@paper_options
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
-@click.option("--next", "next_due", type=Next(), help="The next due date, or none; else it is proposed and said.")
+@click.option(
+    "--next",
+    "next_due",
+    type=Next(),
+    help="The next due date, or none; else it is proposed and said.",
+)
 @note_option
 @due_on_option
 @of_entry
@@ -77,12 +92,12 @@ def renew(
     say(as_json, True, f"{reference} is renewed with {number}. {coming}.", **facts)
 
 
-def file_at(path: Path | None) -> documents.SentFile | None:
+def file_at(path: Path | None) -> attachments.SentFile | None:
     """The file, read no further than anything that could be kept. Raises Refused."""
     if path is None:
         return None
     try:
         with path.open("rb") as stream:
-            return documents.SentFile(path.name, stream.read(LARGEST_FILE + 1))
+            return attachments.SentFile(path.name, stream.read(LARGEST_FILE + 1))
     except OSError as fault:
         raise Refused(f"{path} cannot be read ({fault.strerror}): name another file.") from None

@@ -7,6 +7,7 @@ function locks what it changes, so that of two people who do the same at once ex
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,12 @@ class Paper:
     valid_until: dt.date | None = None
     note: str = ""
     file: SentFile | None = None
+
+    @property
+    def said(self) -> dict[str, str | None]:
+        """What it says, as the trail of an act upon many entries keeps it."""
+        days = {name: iso(getattr(self, name)) for name in ("issued_on", "valid_from", "valid_until")}
+        return {"number": self.number, "issuer": self.issuer, **days}
 
 
 @dataclass(frozen=True)
@@ -190,11 +197,18 @@ def _add(
 
 def _stored(act: Act, subject: Subject, paper: Paper) -> dict[str, Any]:
     """The columns of a new paper, cleaned and checked."""
+    stored = cleaned(paper)
+    issued_on, today = stored["issued_on"], site_today(act, subject.site_id)
+    if issued_on is not None and issued_on > today:
+        raise Refused(f"The day of issue {issued_on} is still to come: today is {today} at the site.")
+    return stored
+
+
+def cleaned(paper: Paper) -> dict[str, Any]:
+    """The columns that a paper fills, whatever entry it is of. Raises Refused for what is wrong with it by itself."""
     number = typed.text(paper.number, "The number of the paper", typed.LONGEST_REFERENCE)
     issuer = clean_text(paper.issuer, "The issuer", typed.LONGEST_NAME).replace("\n", " ")
     issued_on = _day(paper.issued_on, "The day of issue")
-    if issued_on is not None and issued_on > (today := site_today(act, subject.site_id)):
-        raise Refused(f"The day of issue {issued_on} is still to come: today is {today} at the site.")
     valid_from = _day(paper.valid_from, "The first day of validity")
     valid_until = _day(paper.valid_until, "The last day of validity")
     if valid_from and valid_until and valid_until < valid_from:
@@ -217,14 +231,19 @@ def _day(day: dt.date | None, what: str) -> dt.date | None:
     return day
 
 
-def _refuse_twin(act: Act, subject: Subject, stored: dict[str, Any]) -> None:
-    """A paper that is renewed may keep its number, but not all its dates, too: that is the same paper once more."""
+def having(act: Act, stored: dict[str, Any], subject_ids: Sequence[int]) -> set[int]:
+    """Those of the entries that have this very paper already: its number and all its dates."""
     same = {name: stored[name] for name in ("number_key", "issued_on", "valid_from", "valid_until")}
-    own = select(Document.id).where(Document.org_id == act.org, Document.subject_id == subject.id)
-    alike = own.where(Document.withdrawn_at.is_(None), *(
+    of = select(Document.subject_id).where(Document.org_id == act.org, Document.subject_id.in_(subject_ids))
+    alike = of.where(Document.withdrawn_at.is_(None), *(
         getattr(Document, name).is_not_distinct_from(value) for name, value in same.items()
     ))  # fmt: skip
-    if act.session.scalars(alike.limit(1)).one_or_none() is not None:
+    return set(act.session.scalars(alike))
+
+
+def _refuse_twin(act: Act, subject: Subject, stored: dict[str, Any]) -> None:
+    """A paper that is renewed may keep its number, but not all its dates, too: that is the same paper once more."""
+    if having(act, stored, [subject.id]):
         raise Refused(
             f"The number of the paper, {stored['number']}, is there already with the same dates: {subject.reference} "
             "has this paper. If a deadline is done with it, close the deadline."

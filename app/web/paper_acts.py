@@ -44,12 +44,18 @@ def paper_of(call: Call) -> documents.Paper:
 
 def file_of(call: Call) -> attachments.SentFile | None:
     """The file, if one was chosen, looked at already: nothing larger than the limit is kept in memory."""
+    file = sent_proof()
+    if file is not None:
+        call.form.check("file", media_type, file.name, file.content)
+    return file
+
+
+def sent_proof() -> attachments.SentFile | None:
+    """The file of a paper as it came, read no further than anything that could be kept."""
     sent = request.files.get("file")
     if sent is None or not sent.filename:
         return None
-    content = sent.stream.read(LARGEST_FILE + 1)
-    call.form.check("file", media_type, sent.filename, content)
-    return attachments.SentFile(sent.filename, content)
+    return attachments.SentFile(sent.filename, sent.stream.read(LARGEST_FILE + 1))
 
 
 def renew(call: Call) -> Do:

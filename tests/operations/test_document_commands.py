@@ -93,3 +93,25 @@ def test_papers_are_listed_added_withdrawn_and_their_files_removed(
     assert papers[1]["files"][0]["is_dropped"] is True
     with acme.acting() as act:
         assert act.session.query(Attachment.content).scalar() is None
+
+
+def test_many_are_renewed_by_a_command(onus: Onus, acme: Acme, permit: int, tmp_path: Path) -> None:
+    file = tmp_path / "c.pdf"
+    file.write_bytes(b"%PDF-1.7\n%%EOF\n")
+    with acme.acting() as act:
+        factories.subject(act, "P-2", march(25))
+        factories.subject(act, "P-3")
+    given = ["batch", "renew", "P-1", "P-2", "P-3", "--number", "C-1", "--valid-until", "2029-02-28"]
+    given += ["--file", str(file), "--met-on", "2027-02-28"]
+    dry = onus.json(*given, "--dry-run")
+    assert (dry["changed"], dry["renewed"], dry["left"], dry["batch"]) == (False, 2, 1, None)
+    made = onus.json(*given)
+    assert made["batch"]
+    assert made["renewed_entries"] == [
+        {"reference": reference, "site": "Madrid", "old": old, "new": "2029-02-28", "next_from": "paper"}
+        for reference, old in (("P-1", "2027-03-20"), ("P-2", "2027-03-25"))
+    ]
+    assert made["left_entries"] == [{"reference": "P-3", "site": "Madrid", "reason": "no_date"}]
+    again = onus.run(*given, "--dry-run").stdout
+    assert "renewed 0, left 3, parts that follow 0" in again
+    assert "P-1: left: has paper" in again

@@ -29,7 +29,7 @@ from app.operations.register import NEXT, NOW
 from app.operations.typed import iso
 from app.trail.act import Act
 
-MOST_RENEWED = 500  # Entries that one paper renews: each is renewed by itself, by all the rules of a renewal.
+MOST_RENEWED = 200  # Entries that one paper renews: each is renewed by itself, by all the rules of a renewal.
 MOST = 5_000  # Entries of one batch: what a person can answer for, and a page can wait for.
 LONGEST_BY_ACT = 400  # Characters: the name of a decree, its number and its date.
 

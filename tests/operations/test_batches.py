@@ -446,5 +446,5 @@ def test_a_renewal_that_cannot_be_is_refused_whole(act: Act) -> None:
     with pytest.raises(Refused, match="file"), act.session.begin_nested():
         apply(act, order, ids, seen.plan.mark, seen.looked)
     assert rows(act) == before
-    with pytest.raises(Refused, match="one batch takes 500 at most"):
-        foresee(act, order, list(range(501)))
+    with pytest.raises(Refused, match="one batch takes 200 at most"):
+        foresee(act, order, list(range(201)))

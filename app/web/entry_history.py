@@ -192,6 +192,10 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "obligation_closed": closed,
     "obligation_reopened": lambda d, n: f"Opened {deadline(d, n)} again",
     "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}{with_whole(d)}",
+    "part_left_behind": lambda d, _: (
+        f"Could not move the date from {on(d, 'old')} to {on(d, 'new')} with its whole, since there is a "
+        "deadline on that day already. Move that one, and this one follows; or move this one yourself"
+    ),
     "paper_added": paper_added,
     "paper_withdrawn": lambda d, _: f"Marked the paper {d['number']} as entered in error",
     "file_dropped": lambda d, _: f"Removed the file {d['name']} (SHA-256 {d['sha256']})",

@@ -14,7 +14,9 @@ from app.wording import Wording
 
 EXPIRES = "expires"  # A paper expires; whatever else falls due.
 NAMES_AT_MOST = 10  # People named in one line; the rest is counted.
-LONGEST_TITLE = 200  # Characters of a title in a subject: what a mailbox can show, and more.
+LONGEST_TITLE = 120  # Characters of a title in a subject: what a mailbox can show, and more.
+LONGEST_WHOLE = 50  # Of them for what it is part of, where both do not fit.
+WITHIN = " › "  # Between a whole and its part.
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Sentences:
         places = {
             "place": f"{one_line(letter.organisation)} · {one_line(first.site)}",
             "left": self.left(first),
-            "title": shortened(one_line(first.title)),
+            "title": in_subject(first),
             "day": self.wording.day(first.asked_on or first.due_on, "EEEE, d MMMM" if same_year else "EEEE, d MMMM y"),
         }
         if more == 0:
@@ -62,7 +64,7 @@ class Sentences:
     def told(self, notice: Notice) -> Told:
         return Told(
             claim_id=notice.claim_id,
-            title=one_line(notice.title),
+            title=titled(notice),
             is_late=notice.days_left < 0 and not notice.asked_on,
             due=self.due(notice),
             moved=self.moved(notice),
@@ -146,10 +148,7 @@ class Sentences:
         return self.wording.gettext("The date was moved: at first it was %(day)s.", day=day)
 
     def entry(self, notice: Notice) -> str:
-        named = f"{one_line(notice.kind)} {one_line(notice.reference)}".strip()
-        if notice.whole is None:
-            return named
-        return self.wording.gettext("%(entry)s, part of %(whole)s", entry=named, whole=one_line(notice.whole))
+        return f"{one_line(notice.kind)} {one_line(notice.reference)}".strip()
 
     def why(self, because: str) -> str:
         """The route by which the reader is told; a route without a sentence is still a rule."""
@@ -200,5 +199,23 @@ class Sentences:
         return ", ".join(named)
 
 
-def shortened(title: str) -> str:
-    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1].rstrip()}…"
+def titled(notice: Notice) -> str:
+    """The title; of a part with what it is part of: 0417 Discharge permit › 4.2 Quarterly sample."""
+    return f"{one_line(notice.whole)}{WITHIN}{own_words(notice)}" if notice.whole else one_line(notice.title)
+
+
+def own_words(notice: Notice) -> str:
+    reference, title = one_line(notice.reference), one_line(notice.title)
+    return title if title == reference else f"{reference} {title}"
+
+
+def in_subject(notice: Notice) -> str:
+    """The same for a subject: where it is too long, what it is part of gives way first."""
+    title = titled(notice)
+    if notice.whole is None or len(title) <= LONGEST_TITLE:
+        return shortened(title)
+    return shortened(f"{shortened(one_line(notice.whole), LONGEST_WHOLE)}{WITHIN}{own_words(notice)}")
+
+
+def shortened(title: str, longest: int = LONGEST_TITLE) -> str:
+    return title if len(title) <= longest else f"{title[: longest - 1].rstrip()}…"

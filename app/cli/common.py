@@ -18,7 +18,7 @@ from app.database import WEB, transaction
 from app.domain.errors import Refused
 from app.domain.media import LARGEST_FILE
 from app.models import Organisation
-from app.operations.documents import SentFile
+from app.operations.attachments import SentFile
 from app.trail.act import OPERATOR, Act
 
 Command = TypeVar("Command", bound=Callable[..., Any])

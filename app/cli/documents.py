@@ -16,6 +16,7 @@ from app.operations import documents
 from app.web.words import next_from
 
 NONE = "none"
+Options = Sequence[Callable[[Any], Any]]
 
 
 def add_to(main: click.Group) -> None:
@@ -31,20 +32,32 @@ class Next(click.ParamType[dt.date | str]):
         return NONE if value == NONE else DAY.convert(value, param, ctx)
 
 
-PAPER: Sequence[Callable[[Any], Any]] = (
+PAPER: Options = (
     click.option("--issuer", default="", metavar="NAME", help="Who issued it."),
     click.option("--issued-on", type=DAY, help="The day of issue."),
     click.option("--valid-from", type=DAY, help="The first day on which it is valid."),
     click.option("--valid-until", type=DAY, help="The last one; the next due date, unless --next says otherwise."),
     click.option("--file", "path", type=FILE, help="At most 20 MB."),
+)
+RENEWAL: Options = (
+    *PAPER,
     click.option("--next", "next_due", type=Next(), help="The next due date, or none; else it is proposed and said."),
     note_option,
 )
 
 
 def paper_options(command: Command) -> Command:
-    """What is said of a new paper, its number apart, and of the date that comes next."""
-    for option in reversed(PAPER):
+    """What is said of a new paper, its number apart."""
+    return with_options(command, PAPER)
+
+
+def renewal_options(command: Command) -> Command:
+    """The same, and what is said of the date that comes next."""
+    return with_options(command, RENEWAL)
+
+
+def with_options(command: Command, options: Options) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -55,7 +68,7 @@ def paper_of(number: str, path: Path | None, **said: Any) -> documents.Paper:
 
 @click.command("renew")
 @click.option("--number", required=True, metavar="N", help="The number on the new paper.")
-@paper_options
+@renewal_options
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
 @due_on_option
 @of_entry

@@ -9,7 +9,7 @@ import click
 
 from app.cli.acts import deadline, due_on_option, ids, obligation_group, of_entry
 from app.cli.common import DAY
-from app.cli.documents import next_of, paper_of, paper_options, say_renewed
+from app.cli.documents import next_of, paper_of, renewal_options, say_renewed
 from app.cli.people import say
 from app.domain.acts import FilingResult
 from app.domain.errors import Refused
@@ -57,7 +57,7 @@ def file(
 @click.option("--outcome", "--result", "result", metavar="RESULT", help="granted, refused or withdrawn.")
 @click.option("--ended-on", type=DAY, help="The day it ended; else today at the site.")
 @click.option("--number", default="", metavar="N", help="Granted: the new paper, with which REF is renewed.")
-@paper_options
+@renewal_options
 @due_on_option
 @of_entry
 def file_end(

@@ -14,7 +14,8 @@ from app.demo.entries import Line, lines
 from app.domain.acts import ArchiveReason
 from app.models import Subject
 from app.operations import answers, documents, obligations, people, register
-from app.operations.documents import Paper, SentFile
+from app.operations.attachments import SentFile
+from app.operations.documents import Paper
 from app.trail.act import Act, member_actor
 
 Deed = Callable[[Act], object]

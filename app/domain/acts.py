@@ -113,6 +113,15 @@ class ArchiveReason(StrEnum):
     other = "other"
 
 
+class DropReason(StrEnum):
+    """Why the content of a file is not kept any more."""
+
+    kept_long_enough = "kept_long_enough"
+    personal = "personal"
+    wrong_file = "wrong_file"
+    other = "other"
+
+
 class Contents(StrEnum):
     """What a file that is brought in holds."""
 

@@ -10,6 +10,7 @@ class BatchAct(StrEnum):
     """What can be done to many entries at once."""
 
     move = "move"
+    renew = "renew"
     assign = "assign"
     pause = "pause"
     resume = "resume"
@@ -37,9 +38,13 @@ class Left(StrEnum):
     archived = "archived"
     out_of_sight = "out_of_sight"
     day_over = "day_over"
+    day_ahead = "day_ahead"
     day_unknown = "day_unknown"
     not_paused = "not_paused"
     no_draft = "no_draft"
+    filed = "filed"
+    nothing_next = "nothing_next"
+    has_paper = "has_paper"
     same = "same"
 
 

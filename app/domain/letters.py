@@ -20,7 +20,7 @@ class Notice:
     claim_id: int
     reference: str
     title: str
-    whole: str | None  # The title of the entry that this one is part of.
+    whole: str | None  # The reference and the title of the entry that this one is part of.
     kind: str
     site: str
     timezone: str

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from app.domain.errors import Refused, quoted
+from app.domain.guards import unwrapped
 from app.imports.encodings import Encoding, encoding_of
-from app.imports.guards import unwrapped
 from app.imports.limits import MOST_CHARACTERS, Meter, TooWide
 from app.imports.records import Finder, Record, Table
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.imports.guards import harmless
+from app.domain.guards import harmless
 from app.imports.outcomes import Outcome, Row
 from app.imports.records import Table
 from app.imports.register import Found

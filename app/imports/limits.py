@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.domain.errors import Refused
-from app.imports.guards import unguarded
+from app.domain.guards import unguarded
 
 MOST_BYTES = 20_000_000  # 20 MB: a register of 200,000 records has less; more would fill the memory of the host.
 MOST_BYTES_OF_A_BROWSER = 10_000_000  # 10 MB: what a form takes (OWASP ASVS 5.2.1); 100,000 records have less.

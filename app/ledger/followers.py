@@ -69,6 +69,25 @@ with moved as (
   insert into audit_unsealed (org_id, event_id) select :org, id from event)
 select subject_id from moved order by subject_id"""
 
+# A date of its own stands on the new day: said once, for a person, since only they can move one of the two.
+LEFT_BEHIND = """
+with behind as (
+  select o.id, o.subject_id, o.due_on, g.due_on as wanted_on
+  from unnest(cast(:ids as bigint[]), cast(:olds as date[]), cast(:due_ons as date[])) as g (id, old, due_on)
+  join obligation o on o.org_id = :org and o.id = g.id and o.due_on = g.old and o.closed_at is null
+  join obligation x on x.org_id = :org and x.subject_id = o.subject_id and x.due_on = g.due_on
+                   and (x.follows_id is null or x.closed_at is not null)
+  where not exists (select from audit_event e
+                    where e.org_id = :org and e.subject_id = o.subject_id and e.type = 'part_left_behind'
+                      and e.detail @> jsonb_build_object('obligation_id', o.id, 'old', o.due_on, 'new', g.due_on))
+), event as (
+  insert into audit_event (org_id, at, actor, type, subject_id, detail)
+  select :org, :now, :actor, 'part_left_behind', subject_id,
+         jsonb_build_object('obligation_id', id, 'old', due_on, 'new', wanted_on)
+  from behind order by id
+  returning id)
+insert into audit_unsealed (org_id, event_id) select :org, id from event"""
+
 
 def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | None = None) -> list[int]:
     """Open and move the due dates of parts as those of their wholes say; the parts whose dates changed.
@@ -94,6 +113,7 @@ def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | Non
         else:
             moves.append((row.obligation_id, row.due_on, due_on))
     touched = opened(act, opens) + moved(act, moves)
+    note_left_behind(act, moves)
     for subject_id in sorted(set(touched)):
         changed(act, subject_id=subject_id)
     if touched:
@@ -120,3 +140,9 @@ def moved(act: Act, moves: Sequence[tuple[int, dt.date, dt.date]]) -> list[int]:
     if not moves:
         return []
     return [row.subject_id for row in act.run(MOVE, dict(zip(("ids", "olds", "due_ons"), columns(moves), strict=True)))]
+
+
+def note_left_behind(act: Act, moves: Sequence[tuple[int, dt.date, dt.date]]) -> None:
+    """Of those that should have moved and could not, an event: the history of the entry says what to do."""
+    if moves:
+        act.run(LEFT_BEHIND, dict(zip(("ids", "olds", "due_ons"), columns(moves), strict=True)))

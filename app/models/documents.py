@@ -55,15 +55,24 @@ class Document(Base):
 
 
 class Attachment(Base):
-    """A file of a paper, as it was sent. Its content is read only where it is given back."""
+    """A file of a paper, as it was sent. Its content is read only where it is given back.
+
+    The same content is kept once: `same_as_id` names the file that has it. A file whose content was removed keeps its
+    name and its hash.
+    """
 
     __tablename__ = "attachment"
     __table_args__ = (
         org_key(),
         of_org("document_id", "document"),
         of_org("added_by", "member"),
-        CheckConstraint("(content is null) = (dropped_at is not null)", name="dropped_without_content"),
+        of_org("same_as_id", "attachment"),
+        CheckConstraint("num_nonnulls(content, same_as_id, dropped_at) = 1", name="content_once"),
         Index("attachment_document_idx", "org_id", "document_id", "id"),  # Serves the page of an entry.
+        # Serves the look for a file that is there already.
+        Index("attachment_content_idx", "org_id", "sha256", postgresql_where=text("content is not null")),
+        # Serves the removal of a content that others name.
+        Index("attachment_same_as_idx", "org_id", "same_as_id", postgresql_where=text("same_as_id is not null")),
     )
 
     org_id: Mapped[OrgId]
@@ -76,4 +85,5 @@ class Attachment(Base):
     content: Mapped[bytes | None] = mapped_column(deferred=True)
     added_at: Mapped[dt.datetime]
     added_by: Mapped[int | None]
+    same_as_id: Mapped[int | None]
     dropped_at: Mapped[dt.datetime | None]

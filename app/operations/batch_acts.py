@@ -22,8 +22,8 @@ from app.ledger.queue import changed
 from app.ledger.series import open_series
 from app.ledger.site_days import columns, read_site_days
 from app.ledger.start import hold_back, hold_back_raised
-from app.operations import releases
-from app.operations.batch_plan import MOST, Order, Plan, checked, plan
+from app.operations import documents, releases
+from app.operations.batch_plan import MOST, MOST_RENEWED, Order, Plan, checked, plan
 from app.operations.batches import Trail
 from app.operations.imports import queue
 from app.operations.register import NEXT
@@ -86,6 +86,12 @@ from audit_event e join notification_ledger n on n.org_id = :org and n.id = e.cl
 where e.org_id = :org and e.at = :now and e.id > :since and e.type = 'withdrawn'
 order by n.due_on, n.reference, n.id"""
 
+# Parts whose dates have moved, or were opened, with those of their wholes.
+FOLLOWED = """
+select distinct e.subject_id from audit_event e
+where e.org_id = :org and e.at = :now and e.id > :since and e.type in ('date_moved', 'obligation_opened')
+  and e.detail ->> 'source' = 'whole'"""
+
 EVENTS = {
     BatchAct.move: "date_moved",
     BatchAct.assign: "subject_assigned",
@@ -133,7 +139,7 @@ class _Undone(Exception):
 
 def foresee(act: Act, order: Order, ids: Sequence[int]) -> Foresight:
     """What applying would do now, alerts included: it is done, looked at as the next check does, and undone."""
-    check_size(ids)
+    check_size(ids, MOST_RENEWED if order.deed == BatchAct.renew else MOST)
     order = checked(act, order)
     looked = int(act.run(releases.LAST_EVENT).scalar_one())
     planned = plan(act, order, ids)
@@ -155,9 +161,9 @@ def foresee(act: Act, order: Order, ids: Sequence[int]) -> Foresight:
 
 def apply(act: Act, order: Order, ids: Sequence[int], mark: str, looked: int = 0) -> int:
     """Do what the plan of this mark says; the id of the batch. Refused as a whole if it would be anything else now."""
-    check_size(ids)
+    check_size(ids, MOST_RENEWED if order.deed == BatchAct.renew else MOST)
     order = checked(act, order)
-    wholes = list(ids) if order.deed == BatchAct.move else []
+    wholes = list(ids) if order.deed in (BatchAct.move, BatchAct.renew) else []
     act.run(LOCK, {"ids": list(ids), "wholes": wholes})
     act.run(LOCK_DATES, {"ids": list(ids), "wholes": wholes})
     planned = plan(act, order, ids)
@@ -168,11 +174,11 @@ def apply(act: Act, order: Order, ids: Sequence[int], mark: str, looked: int = 0
     return _write(act, planned)[0]
 
 
-def check_size(ids: Sequence[int]) -> None:
+def check_size(ids: Sequence[int], most: int = MOST) -> None:
     if not ids:
         raise Refused("No entry is chosen: choose some in the register.")
-    if len(ids) > MOST:
-        raise Refused(f"These are {len(ids)} entries, and one batch takes {MOST} at most: narrow the filters.")
+    if len(ids) > most:
+        raise Refused(f"These are {len(ids)} entries, and one batch takes {most} at most: narrow the filters.")
 
 
 def _what_changed(act: Act, ids: Sequence[int], looked: int) -> str:
@@ -188,10 +194,13 @@ def _write(act: Act, planned: Plan) -> tuple[int, list[int]]:
     order, steps = planned.order, planned.doing
     ids = [step.subject_id for step in steps]
     act.session.flush()
-    _change(act, planned)
+    if order.deed != BatchAct.renew:
+        _change(act, planned)
     act.session.expire_all()
     batch_id = _record(act, planned)
     queue(act, ids)
+    if order.deed == BatchAct.renew:
+        return batch_id, _renew(act, planned, batch_id)
     if order.deed == BatchAct.pause:
         for subject_id in ids:
             changed(act, subject_id=subject_id, wake_on=order.until)
@@ -235,11 +244,24 @@ def _record(act: Act, planned: Plan) -> int:
     if order.deed == BatchAct.release:
         said["start"] = order.start
     trail = Trail(act, said)
-    for step in steps:
+    for step in steps if order.deed in EVENTS else ():  # A renewal leaves its own with each paper and each date.
         more = {"obligation_id": step.obligation_id} if order.deed == BatchAct.move else {}
         trail.add(EVENTS[order.deed], step.subject_id, old=step.old, new=step.new, **more)
     trail.write()
     return batch_id
+
+
+def _renew(act: Act, planned: Plan, batch_id: int) -> list[int]:
+    """Renew each entry as if it were the only one; the parts whose dates follow. All of it bears the batch."""
+    order, steps = planned.order, planned.doing
+    if order.paper is None:
+        raise ValueError("A renewal is checked before it is planned.")
+    own = act.as_part_of(batch=batch_id, others=len(steps) - 1, by_act=order.by_act)
+    for step in steps:
+        if step.obligation_id is not None:
+            documents.renew(own, step.obligation_id, order.paper, met_on=order.met_on, member_id=act.member_id)
+    act.session.flush()
+    return sorted({row.subject_id for row in act.run(FOLLOWED, {"since": batch_id})})
 
 
 def _go_on(act: Act, order: Order, ids: list[int]) -> list[int]:

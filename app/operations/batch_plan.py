@@ -17,17 +17,19 @@ from typing import Any
 from sqlalchemy import select
 
 from app.domain import calendars, recurrences
-from app.domain.acts import ArchiveReason, MoveReason, SnoozeReason, Status
+from app.domain.acts import ArchiveReason, MoveReason, NextFrom, SnoozeReason, Status
 from app.domain.batches import BatchAct, Left, Several, shifted
 from app.domain.calendars import FIRST_DAY, LAST_DAY
 from app.domain.errors import Refused, UnusableZone
 from app.domain.folding import clean_text
 from app.models import Member, MemberSite, Post
-from app.operations import typed
+from app.operations import documents, typed
+from app.operations.documents import Paper
 from app.operations.register import NEXT, NOW
 from app.operations.typed import iso
 from app.trail.act import Act
 
+MOST_RENEWED = 200  # Entries that one paper renews: each is renewed by itself, by all the rules of a renewal.
 MOST = 5_000  # Entries of one batch: what a person can answer for, and a page can wait for.
 LONGEST_BY_ACT = 400  # Characters: the name of a decree, its number and its date.
 
@@ -46,14 +48,16 @@ BECOMES = {
 FACTS = """
 select s.id, s.reference, s.title, s.site_id, p.name as site, p.timezone, s.status, s.snoozed_until,
        s.owner_member_id, s.owner_post_id, coalesce(m.name, q.name) as owner,
-       o.id as obligation_id, o.due_on, o.follows_id, coalesce(o.open_ones, 0) as open_ones,
+       o.id as obligation_id, o.due_on, o.follows_id, o.is_filed, coalesce(o.open_ones, 0) as open_ones,
        exists (select from obligation x where x.org_id = :org and x.subject_id = s.id) as was_dated
 from subject s
 join site p on p.org_id = :org and p.id = s.site_id
 left join member m on m.org_id = :org and m.id = s.owner_member_id
 left join post q on q.org_id = :org and q.id = s.owner_post_id
 left join lateral (
-  select x.id, x.due_on, x.follows_id, count(*) over () as open_ones from obligation x
+  select x.id, x.due_on, x.follows_id, x.filed_on is not null and x.filing_ended_on is null as is_filed,
+         count(*) over () as open_ones
+  from obligation x
   where x.org_id = :org and x.subject_id = s.id and x.closed_at is null order by x.due_on limit 1) o on true
 where s.org_id = :org and s.id = any (cast(:ids as bigint[]))
 order by s.id"""
@@ -79,6 +83,8 @@ class Order:
     post_id: int | None = None
     until: dt.date | None = None
     start: str = NOW
+    paper: Paper | None = None  # The proof with which all of them are renewed.
+    met_on: dt.date | None = None
 
     @property
     def said(self) -> dict[str, Any]:
@@ -89,8 +95,10 @@ class Order:
             BatchAct.assign: ("member_id", "post_id"),
             BatchAct.pause: ("until",),
             BatchAct.release: ("start",),
+            BatchAct.renew: ("met_on", "several"),
         }.get(self.deed, ())
-        return {name: found[name] for name in ("deed", "reason", "note", "by_act", *own)}
+        said = {name: found[name] for name in ("deed", "reason", "note", "by_act", *own)}
+        return said | ({"paper": self.paper.said} if self.paper else {})
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ class Step:
     owner: str | None = None  # The name of who is responsible before.
     open_dates: int = 0  # Of which a move takes the next one.
     due_on: dt.date | None = None  # That one, as it is now.
+    next_from: NextFrom | None = None  # Where the next date of a renewal comes from.
 
 
 @dataclass(frozen=True)
@@ -145,6 +154,7 @@ class Ground:
     order: Order
     now: dt.datetime
     sites: frozenset[int]  # Those that the new responsible is limited to; none: they see all.
+    act: Act
 
     def today(self, row: Any) -> dt.date | None:
         try:
@@ -153,7 +163,7 @@ class Ground:
             return None
 
 
-Change = tuple[Any, Any]
+Change = tuple[Any, ...]  # The old, the new, and of a renewal where the new one comes from.
 Judge = Callable[[Ground, Any], Left | Change]
 
 
@@ -165,6 +175,8 @@ def checked(act: Act, order: Order) -> Order:
     order = replace(order, reason=reason, note=typed.note(order.note), by_act=by_act)
     if order.deed == BatchAct.move:
         return _checked_move(order)
+    if order.deed == BatchAct.renew:
+        return _checked_renewal(order)
     if order.deed == BatchAct.assign:
         _check_owner(act, order)
     if order.deed == BatchAct.pause:
@@ -188,6 +200,16 @@ def _checked_move(order: Order) -> Order:
     return replace(order, by=interval.text if interval else None, several=several)
 
 
+def _checked_renewal(order: Order) -> Order:
+    if order.paper is None:
+        raise Refused("The number of the paper is missing: a renewal is proved by a paper.")
+    documents.cleaned(order.paper)
+    if order.paper.valid_until is not None:
+        typed.register_day(order.paper.valid_until, "The last day of validity")
+    several = typed.code(Several, order.several, "an answer to what becomes of several open dates")
+    return replace(order, several=several, paper=replace(order.paper, note=order.note))
+
+
 def _check_owner(act: Act, order: Order) -> None:
     if (order.member_id is None) == (order.post_id is None):
         raise Refused("A person or a post is to be responsible: choose one of the list.")
@@ -204,10 +226,12 @@ def _check_owner(act: Act, order: Order) -> None:
 
 def plan(act: Act, order: Order, ids: Sequence[int]) -> Plan:
     """What the order would do to these entries. The caller knows that the actor may see them all."""
-    ground = Ground(order, act.now, _sites_of(act, order.member_id))
+    ground = Ground(order, act.now, _sites_of(act, order.member_id), act)
     judge = JUDGES[order.deed]
     steps = [_step(row, judge(ground, row)) for row in act.run(FACTS, {"ids": list(ids)})]
-    return Plan(order, _kept_apart(act, steps) if order.deed == BatchAct.move else steps)
+    if order.deed == BatchAct.renew:
+        steps = _without_twins(act, order, steps)
+    return Plan(order, _kept_apart(act, steps) if order.deed in (BatchAct.move, BatchAct.renew) else steps)
 
 
 def _sites_of(act: Act, member_id: int | None) -> frozenset[int]:
@@ -223,13 +247,16 @@ def _step(row: Any, judged: Left | Change) -> Step:
         obligation_id=row.obligation_id, owner=row.owner, open_dates=row.open_ones, due_on=row.due_on,
     )  # fmt: skip
     if not isinstance(judged, Left):
-        return replace(step, old=judged[0], new=judged[1])
+        return replace(step, old=judged[0], new=judged[1], next_from=judged[2] if len(judged) > 2 else None)
     return replace(step, left=judged)
 
 
 def _kept_apart(act: Act, steps: Sequence[Step]) -> list[Step]:
-    """The same, with those left whose new day the entry already has, be it open or closed."""
-    moving = [step for step in steps if step.left is None]
+    """The same, with those left whose new day the entry already has, be it open or closed.
+
+    The next date of a series is worked out past those that are closed, and may be open already.
+    """
+    moving = [one for one in steps if one.left is None and one.next_from in (None, NextFrom.paper)]
     facts = {"ids": [step.subject_id for step in moving], "days": [dt.date.fromisoformat(one.new) for one in moving]}
     taken = {row.subject_id for row in act.run(TAKEN, facts)} if moving else set()
     return [replace(step, left=Left.taken) if step.subject_id in taken else step for step in steps]
@@ -250,6 +277,36 @@ def _moved(ground: Ground, row: Any) -> Left | Change:
     if new is None or not FIRST_DAY <= new <= LAST_DAY:
         return Left.beyond
     return Left.same if new == row.due_on else (iso(row.due_on), iso(new))
+
+
+def _without_twins(act: Act, order: Order, steps: Sequence[Step]) -> list[Step]:
+    """The same, with those left that have the paper already."""
+    stored = documents.cleaned(order.paper or Paper(""))
+    there = documents.having(act, stored, [step.subject_id for step in steps if step.left is None])
+    return [replace(step, left=Left.has_paper) if step.subject_id in there else step for step in steps]
+
+
+def _renewed(ground: Ground, row: Any) -> Left | Change:
+    """From the date that is done to the one that comes next, by the rules of a renewal."""
+    order, today = ground.order, ground.today(row)
+    if row.status == Status.archived:
+        return Left.archived
+    if row.due_on is None:
+        return Left.closed if row.was_dated else Left.no_date
+    if row.open_ones > 1 and order.several == Several.leave:
+        return Left.several
+    if row.follows_id is not None:
+        return Left.follows
+    if row.is_filed:
+        return Left.filed
+    if today is None:
+        return Left.day_unknown
+    days = (order.met_on, order.paper.issued_on if order.paper else None)
+    if any(day is not None and day > today for day in days):
+        return Left.day_ahead
+    until = order.paper.valid_until if order.paper else None
+    coming = documents.propose_next(ground.act, row.obligation_id, until, order.met_on)
+    return Left.nothing_next if coming.due_on is None else (iso(row.due_on), iso(coming.due_on), coming.source)
 
 
 def _assigned(ground: Ground, row: Any) -> Left | Change:
@@ -293,6 +350,7 @@ def _released(ground: Ground, row: Any) -> Left | Change:
 
 JUDGES: Mapping[BatchAct, Judge] = {
     BatchAct.move: _moved,
+    BatchAct.renew: _renewed,
     BatchAct.assign: _assigned,
     BatchAct.pause: _paused,
     BatchAct.resume: _resumed,

@@ -7,7 +7,7 @@ function locks what it changes, so that of two people who do the same at once ex
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,22 +19,15 @@ from app.domain.acts import Basis, FilingResult, NextFrom, Outcome
 from app.domain.calendars import LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text, fold_reference
-from app.models import Attachment, Document, Obligation, Subject
-from app.operations import obligations, proofs, typed
+from app.models import Document, Obligation, Subject
+from app.operations import attachments, obligations, proofs, typed
+from app.operations.attachments import SentFile
 from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
 
 FIRST_DAY = dt.date(1900, 1, 1)  # Papers are older than due dates: there are concessions of a hundred years.
 OF_A_SERIES = (NextFrom.due, NextFrom.done, NextFrom.calendar)  # Closing the deadline sees to these by itself.
-
-
-@dataclass(frozen=True)
-class SentFile:
-    """A file as it came; what its name says is not believed."""
-
-    name: str
-    content: bytes
 
 
 @dataclass(frozen=True)
@@ -48,6 +41,12 @@ class Paper:
     valid_until: dt.date | None = None
     note: str = ""
     file: SentFile | None = None
+
+    @property
+    def said(self) -> dict[str, str | None]:
+        """What it says, as the trail of an act upon many entries keeps it."""
+        days = {name: iso(getattr(self, name)) for name in ("issued_on", "valid_from", "valid_until")}
+        return {"number": self.number, "issuer": self.issuer, **days}
 
 
 @dataclass(frozen=True)
@@ -263,32 +262,25 @@ def _add(act: Act, subject: Subject, paper: Paper, to: Links, member_id: int | N
     act.session.flush()
     days = {name: iso(stored[name]) for name in ("issued_on", "valid_from", "valid_until")}
     said = {name: stored[name] for name in ("number", "issuer", "note")} | days | links
-    file = _keep(act, document.id, paper.file, member_id) if paper.file else None
+    file = attachments.keep(act, document.id, paper.file, member_id) if paper.file else None
     act.record("paper_added", subject_id=subject.id, document_id=document.id, **said, file=file)
     return document.id
 
 
-def _keep(act: Act, document_id: int, file: SentFile, member_id: int | None) -> dict[str, Any]:
-    """Keep the file; what the trail says of it, so that a third party can tell whether it is still the same."""
-    kind = media.media_type(file.name, file.content)
-    name, size = media.clean_file_name(file.name, kind), len(file.content)
-    facts = {"media_type": kind, "size": size, "sha256": hashlib.sha256(file.content).hexdigest()}
-    kept = Attachment(
-        org_id=act.org, document_id=document_id, file_name=name, content=file.content, added_at=act.now,
-        added_by=member_id, **facts,
-    )  # fmt: skip
-    act.session.add(kept)
-    act.session.flush()
-    return {"attachment_id": kept.id, "name": name, **facts}
-
-
 def _stored(act: Act, subject: Subject, paper: Paper) -> dict[str, Any]:
     """The columns of a new paper, cleaned and checked."""
+    stored = cleaned(paper)
+    issued_on, today = stored["issued_on"], site_today(act, subject.site_id)
+    if issued_on is not None and issued_on > today:
+        raise Refused(f"The day of issue {issued_on} is still to come: today is {today} at the site.")
+    return stored
+
+
+def cleaned(paper: Paper) -> dict[str, Any]:
+    """The columns that a paper fills, whatever entry it is of. Raises Refused for what is wrong with it by itself."""
     number = typed.text(paper.number, "The number of the paper", typed.LONGEST_REFERENCE)
     issuer = clean_text(paper.issuer, "The issuer", typed.LONGEST_NAME).replace("\n", " ")
     issued_on = _day(paper.issued_on, "The day of issue")
-    if issued_on is not None and issued_on > (today := site_today(act, subject.site_id)):
-        raise Refused(f"The day of issue {issued_on} is still to come: today is {today} at the site.")
     valid_from = _day(paper.valid_from, "The first day of validity")
     valid_until = _day(paper.valid_until, "The last day of validity")
     if valid_from and valid_until and valid_until < valid_from:
@@ -311,14 +303,19 @@ def _day(day: dt.date | None, what: str) -> dt.date | None:
     return day
 
 
-def _refuse_twin(act: Act, subject: Subject, stored: dict[str, Any]) -> None:
-    """A paper that is renewed may keep its number, but not all its dates, too: that is the same paper once more."""
+def having(act: Act, stored: dict[str, Any], subject_ids: Sequence[int]) -> set[int]:
+    """Those of the entries that have this very paper already: its number and all its dates."""
     same = {name: stored[name] for name in ("number_key", "issued_on", "valid_from", "valid_until")}
-    own = select(Document.id).where(Document.org_id == act.org, Document.subject_id == subject.id)
-    alike = own.where(Document.withdrawn_at.is_(None), *(
+    of = select(Document.subject_id).where(Document.org_id == act.org, Document.subject_id.in_(subject_ids))
+    alike = of.where(Document.withdrawn_at.is_(None), *(
         getattr(Document, name).is_not_distinct_from(value) for name, value in same.items()
     ))  # fmt: skip
-    if act.session.scalars(alike.limit(1)).one_or_none() is not None:
+    return set(act.session.scalars(alike))
+
+
+def _refuse_twin(act: Act, subject: Subject, stored: dict[str, Any]) -> None:
+    """A paper that is renewed may keep its number, but not all its dates, too: that is the same paper once more."""
+    if having(act, stored, [subject.id]):
         raise Refused(
             f"The number of the paper, {stored['number']}, is there already with the same dates: {subject.reference} "
             "has this paper. If a deadline is done with it, close the deadline."

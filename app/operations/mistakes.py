@@ -156,19 +156,13 @@ def withdraw(act: Act, subject_ids: Sequence[int]) -> None:
 def take_back(act: Act, plan: Plan, note: str) -> None:
     trail = Trail(act, {"import_in_error": plan.import_run_id})
     why = {"import_run": plan.import_run_id, "note": note, "reason": CloseReason.entered_in_error.value}
-    act.run(CLOSE, why | {"ids": [one.obligation_id for one in plan.closed], "member": member_of(act)})
+    act.run(CLOSE, why | {"ids": [one.obligation_id for one in plan.closed], "member": act.member_id})
     act.run(ARCHIVE, why | {"ids": plan.archived})
     move_back(act, plan.moved, note, trail)
     put_back(act, plan.put_back, trail)
     for one in plan.left:
         trail.add(LEFT, one.subject_id, work=one.event_id, kept=one.kept)
     trail.write()
-
-
-def member_of(act: Act) -> int | None:
-    """Who does it, if it is a member."""
-    route, _, number = act.actor.partition(":")
-    return int(number) if route == "member" else None
 
 
 def move_back(act: Act, moves: Sequence[Moving], note: str, trail: Trail) -> None:

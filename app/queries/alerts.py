@@ -23,6 +23,7 @@ from app.models import AlertRule, Delivery, Kind, Member, NotificationLedger, Si
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
 from app.queries.watch import ARRIVED_OR_GONE, is_undelivered
+from app.queries.wholes import whole_of
 
 MIDNIGHT = dt.time()
 
@@ -59,6 +60,7 @@ class AlertLine:
     answered_by: str | None
     standing: str
     reason: str | None
+    whole: str | None  # What the entry is part of today, by reference and title.
 
     @property
     def state(self) -> AlertState:
@@ -118,6 +120,7 @@ def alert_lines(sight: Sight) -> Select[Any]:
         *(claim.id, claim.subject_id, claim.reference, claim.title, claim.site_id, Site.name, Site.timezone),
         *(Kind.wording, AlertRule.name, claim.threshold, claim.due_on, claim.crossed_on, claim.claimed_at),
         *(claim.delivered_at, claim.acknowledged_at, Member.name, claim.standing, claim.reason),
+        whole_of(Subject),
     ]
     query: Select[Any] = select(*columns)
     return (

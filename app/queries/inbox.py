@@ -23,6 +23,7 @@ from app.models import Delivery, Site
 from app.models.wanted import REACH, WANTED
 from app.queries.queues import PLAN_SIMPLY
 from app.queries.what_to_do import WHAT_TO_DO
+from app.queries.wholes import WHOLE
 
 MOST = 200  # Deadlines of one inbox; nobody reads more, and the register has them all.
 
@@ -45,7 +46,7 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD}
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
-       p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
+       {WHOLE}, p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
        x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
        x.channel = 'in_app' and x.seen_at is null as unread,
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
@@ -108,6 +109,7 @@ class Alert:
     subject_id: int
     reference: str
     title: str
+    whole: str | None  # What it is part of, by reference and title.
     site: str
     timezone: str
     kind: str
@@ -173,8 +175,8 @@ def read_inbox(
 def alert_of(rows: Sequence[Any], answers: Sequence[Said], also_told: list[str], member_id: int) -> Alert:
     ordered = sorted(rows, key=lambda row: sharpest_first(row.threshold, row.crossed_on))
     top = ordered[0]
-    same = ("claim_id", "subject_id", "reference", "title", "site", "timezone", "kind", "wording", "what_to_do",
-            "due_on", "today", "threshold", "rule", "because", "delivered_at", "proof_needed",
+    same = ("claim_id", "subject_id", "reference", "title", "whole", "site", "timezone", "kind", "wording",
+            "what_to_do", "due_on", "today", "threshold", "rule", "because", "delivered_at", "proof_needed",
             "filed_on", "receipt")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},

@@ -14,6 +14,7 @@ from app.domain import calendars
 from app.domain.delivery import State
 from app.domain.letters import NAMED_AT_MOST, Contact, Letter, Notice
 from app.queries.what_to_do import WHAT_TO_DO
+from app.queries.wholes import WHOLE
 
 CONTACTS_AT_MOST = 2  # People to ask; more, and nobody feels asked.
 
@@ -23,7 +24,7 @@ from member m join organisation g on g.id = m.org_id
 where m.org_id = :org and m.id = :member"""
 
 ALERTS = f"""
-select l.id as claim_id, l.reference, l.title, w.title as whole, k.name as kind, p.name as site, p.timezone,
+select l.id as claim_id, l.reference, l.title, {WHOLE}, k.name as kind, p.name as site, p.timezone,
        l.threshold, l.due_on, o.first_due_on, k.wording, x.because,
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
@@ -33,7 +34,6 @@ join site p on p.org_id = :org and p.id = s.site_id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join obligation o on o.org_id = :org and o.id = l.obligation_id
 join member m on m.org_id = :org and m.id = x.recipient_id
-left join subject w on w.org_id = :org and w.id = s.part_of_id
 where x.org_id = :org and x.id = any (cast(:deliveries as bigint[]))
 order by l.due_on, l.title, l.id"""
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.folding import fold_reference
@@ -127,11 +127,14 @@ def _files(session: Session, org: int, document_ids: Collection[int]) -> Mapping
 
 def read_file(session: Session, sight: Sight, subject_id: int, attachment_id: int) -> Content | None:
     """The file of an entry, or None where there is none that the person may see."""
+    keeper = aliased(Attachment)
+    content = func.coalesce(Attachment.content, keeper.content)
     query = (
-        select(Attachment.file_name, Attachment.media_type, Attachment.content)
+        select(Attachment.file_name, Attachment.media_type, content)
         .join(Document, and_(Document.org_id == sight.org, Document.id == Attachment.document_id))
         .join(Subject, and_(Subject.org_id == sight.org, Subject.id == Document.subject_id))
-        .where(Attachment.org_id == sight.org, Attachment.id == attachment_id, Attachment.content.is_not(None))
+        .outerjoin(keeper, and_(keeper.org_id == sight.org, keeper.id == Attachment.same_as_id))
+        .where(Attachment.org_id == sight.org, Attachment.id == attachment_id, Attachment.dropped_at.is_(None))
         .where(Subject.id == subject_id, sight.covers(Subject.site_id))
     )
     row: Any = session.execute(query).one_or_none()

@@ -55,6 +55,7 @@ from app.models.undecided import is_undecided
 from app.models.wanted import FILING_PENDING, SOMEBODY_ON_IT
 from app.queries.keyset import PAGE, Cursor, Page, page_of, rank_of_day, rank_of_instant
 from app.queries.sight import Sight
+from app.queries.wholes import whole_of
 
 SOON = 14  # Days: two weeks are time enough to do what nobody is on.
 MONTH = 30  # Days of the line of a site.
@@ -91,6 +92,7 @@ class Waiting:
     subject_id: int
     reference: str
     title: str
+    whole: str | None  # What it is part of, by reference and title.
     paused_until: dt.date | None
     site_id: int
     site: str
@@ -184,7 +186,8 @@ def open_deadlines(sight: Sight, **extra: Expression) -> Select[Any]:
     }  # fmt: skip
     facts: list[Expression] = [
         o.id.label("obligation_id"), o.due_on, s.id.label("subject_id"), s.reference, s.title,
-        s.snoozed_until.label("paused_until"), p.id.label("site_id"), p.name.label("site"), p.timezone,
+        whole_of(s).label("whole"), s.snoozed_until.label("paused_until"), p.id.label("site_id"), p.name.label("site"),
+        p.timezone,
         TODAY.label("today"), k.wording, owner.name.label("responsible"), Post.name.label("post"),
     ]  # fmt: skip
     every: list[Expression] = [*facts, *(value.label(name) for name, value in (empty | extra).items())]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -41,6 +41,7 @@ from app.queries.watched import Gap
 
 SOON = dt.timedelta(days=30)  # What the list calls the next 30 days.
 NEVER, LONG_AGO = "9999-12-31", "0000-01-01"  # Where an entry without an open deadline stands: last, either way.
+AT_ONCE = 1_000  # Lines that are read at once where all of them are.
 NOBODY = "nobody"  # The filter for entries without a responsible.
 
 OWN_COLUMNS = (
@@ -139,13 +140,28 @@ def read_page(session: Session, sight: Sight, filters: Filters, after: str = "")
     query = select(entries).where(*_conditions(session, sight, filters, entries))
     if (key := read_key(after)) is not None:
         query = query.where(_beyond(entries, key, filters.descending))
-    order = [entries.c.group_1, entries.c.group_2, entries.c.group_id]
-    leading = [column.desc() for column in order] if filters.descending else order
-    query = query.order_by(*leading, entries.c.is_part, entries.c.own_1, entries.c.own_2, entries.c.id)
-    found = session.execute(query.limit(PAGE + 1)).all()
+    found = session.execute(query.order_by(*_in_order(filters, entries)).limit(PAGE + 1)).all()
     lines = [_line(dict(row._mapping), sight) for row in found[:PAGE]]
     lines = _with_papers(session, sight, filters.text.strip(), _told(session, sight, lines))
     return Page(lines, _key_of(dict(found[PAGE - 1]._mapping)) if len(found) > PAGE else None)
+
+
+def read_lines(
+    session: Session, sight: Sight, filters: Filters, ids: Collection[int] | None = None
+) -> Iterator[list[Line]]:
+    """All lines that the person sees and asks for, or of these entries, some at a time: never all are held at once."""
+    entries = _entries(sight, filters)
+    query = select(entries).where(*_conditions(session, sight, filters, entries))
+    query = query if ids is None else query.where(entries.c.id.in_(ids))
+    streamed = session.execute(query.order_by(*_in_order(filters, entries)), execution_options={"yield_per": AT_ONCE})
+    for rows in streamed.partitions():
+        yield _told(session, sight, [_line(dict(row._mapping), sight) for row in rows])
+
+
+def _in_order(filters: Filters, entries: CTE) -> list[ColumnElement[Any]]:
+    order = [entries.c.group_1, entries.c.group_2, entries.c.group_id]
+    leading = [column.desc() for column in order] if filters.descending else order
+    return [*leading, entries.c.is_part, entries.c.own_1, entries.c.own_2, entries.c.id]
 
 
 def read_matching(session: Session, sight: Sight, filters: Filters) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import text
@@ -21,12 +21,22 @@ OPERATOR = "system:operator"
 
 @dataclass(frozen=True)
 class Act:
-    """`now` is an aware instant in UTC; `actor` is `member:ID`, `system:scheduler` or `system:operator`."""
+    """`now` is an aware instant in UTC; `actor` is `member:ID`, `system:scheduler` or `system:operator`.
+
+    `origin` stands in the detail of each event that is recorded: what the act is a part of.
+    """
 
     session: Session
     org: int
     now: dt.datetime
     actor: str = OPERATOR
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def member_id(self) -> int | None:
+        """The member who acts; None for Onus itself, and for an operator."""
+        route, _, number = self.actor.partition(":")
+        return int(number) if route == "member" else None
 
     def record(
         self,
@@ -46,7 +56,7 @@ class Act:
             subject_id=subject_id,
             claim_id=claim_id,
             delivery_id=delivery_id,
-            detail=detail,
+            detail={**detail, **self.origin},
         )
         self.session.add(event)
         self.session.flush()
@@ -58,6 +68,9 @@ class Act:
 
     def by(self, actor: str) -> Act:
         return replace(self, actor=actor)
+
+    def as_part_of(self, **origin: Any) -> Act:
+        return replace(self, origin=origin)
 
 
 def member_actor(member_id: int) -> str:

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain import recurrences
-from app.domain.acts import ArchiveReason, MoveReason, SnoozeReason
+from app.domain.acts import ArchiveReason, MoveReason, NextFrom, SnoozeReason
 from app.domain.batches import BatchAct, Left, Several
-from app.operations import register
+from app.operations import documents, register
 from app.operations.batch_plan import Order, Step
 from app.queries.sight import Sight
 from app.web.access import Visit
 from app.web.entry_acts import NOTE, STARTS
 from app.web.entry_fields import Field, Options, offered, typed_code, typed_day, words_of
 from app.web.entry_people import candidates_for, owner_of, responsibles
+from app.web.paper_acts import FIELDS as PAPER_FIELDS
+from app.web.paper_acts import FILE_HINT
 from app.web.typed_form import Form
-from app.web.words import day, word
+from app.web.words import OF, day, word
 
 BY, TO = "by", "to"
 LATER, EARLIER = "later", "earlier"
@@ -29,6 +31,11 @@ SEVERAL: Options = (
     (Several.leave.value, "Leave them as they are"),
     (Several.next.value, "Move the next open date, and leave the others"),
 )
+SEVERAL_DONE: Options = (
+    (Several.leave.value, "Leave them as they are"),
+    (Several.next.value, "Close the next open date, and leave the others"),
+)
+FILE = Field("file", "File of the paper", "file", hint=f"One file for all of them. {FILE_HINT}")
 BY_ACT = Field("by_act", "By which act", hint="The law or the decision that it follows from: its name and its date.")
 
 LEFT: Mapping[str, str] = {
@@ -42,6 +49,10 @@ LEFT: Mapping[str, str] = {
     Left.out_of_sight: "whoever was chosen may not see the site",
     Left.day_over: "the day is not after today at the site",
     Left.day_unknown: "the date at the site is unknown",
+    Left.day_ahead: "the day on which it was done, or issued, is still to come at the site",
+    Left.filed: "it is pending with the authority: note the answer first",
+    Left.nothing_next: "the paper has no last day and the entry does not come again: renew it by itself",
+    Left.has_paper: "it has this very paper already",
     Left.not_paused: "alerts are not paused",
     Left.no_draft: "not a draft",
     Left.same: "so already",
@@ -59,6 +70,7 @@ class BatchDeed:
     order: Callable[[Form], Order | None]
     holds: Mapping[str, Any]
     says: str = ""
+    file: Field | None = None  # Asked for with the last button, since no page can keep a file.
 
 
 def text(form: Form, name: str) -> str:
@@ -114,6 +126,27 @@ def noted(form: Form) -> dict[str, Any]:
     return {name: text(form, name) for name in ("note", "by_act") if name in form.values}
 
 
+def renew_fields(_: Visit, __: Sight) -> Sequence[Field]:
+    return (
+        *(field for field in PAPER_FIELDS if field.kind != "file"),
+        Field("met_on", "Done on", "day", hint="The day on which all of them were done.", is_required=True),
+        Field("several", "Entries with several open dates", "radio", SEVERAL_DONE),
+        NOTE,
+    )
+
+
+def renew(form: Form) -> Order | None:
+    if not text(form, "number").strip():
+        form.faults["number"] = "Write the number of the paper."
+    days: dict[str, Any] = {name: typed_day(form, name) for name in ("issued_on", "valid_from", "valid_until")}
+    met_on = typed_day(form, "met_on", "Choose the day on which it was done.")
+    several = typed_code(form, "several", Several, "Choose what becomes of entries with several open dates.")
+    paper = documents.Paper(text(form, "number"), text(form, "issuer"), **days)
+    if form.is_wrong or several is None:
+        return None
+    return Order(BatchAct.renew, paper=paper, met_on=met_on, several=several, **noted(form))
+
+
 def owner_fields(visit: Visit, sight: Sight) -> Sequence[Field]:
     hint = "Alerts that were not answered go to the new responsible, too."
     people = responsibles(visit, candidates_for(visit, sight.in_use))
@@ -164,6 +197,12 @@ BATCH_DEEDS: Mapping[str, BatchDeed] = {
         {"how": BY, "unit": "m", "direction": LATER, "several": Several.leave.value},
         "Of each entry its next open date is moved. The first date stays on record, and so does the reason.",
     ),
+    "renew": BatchDeed(
+        BatchAct.renew, "Renew with one paper", "Renew them", renew_fields, renew, {"several": Several.leave.value},
+        "Of each entry its next open date is closed as done, and the next one is opened: on the last day of the "
+        "paper's validity, or else as the entry comes again. What comes by the calendar goes on by the calendar. "
+        "The paper stands with each entry, and replaces its last one. Its file is asked for in the next step.", FILE,
+    ),
     "hand-over": BatchDeed(BatchAct.assign, "Hand over", "Hand them over", owner_fields, assign, {}),
     "pause": BatchDeed(
         BatchAct.pause, "Pause alerts", "Pause their alerts", pause_fields, pause, {},
@@ -208,6 +247,10 @@ def change_of(deed: BatchDeed, step: Step, form: Form, fields: Sequence[Field]) 
     if deed.act == BatchAct.move:
         which = f", the next of {step.open_dates} open dates" if step.open_dates > 1 else ""
         return of_day(step.old) + which, of_day(step.new)
+    if deed.act == BatchAct.renew:
+        which = f", the next of {step.open_dates} open dates" if step.open_dates > 1 else ""
+        source = OF["next_from"][NextFrom.paper] if step.next_from == NextFrom.paper else "as it comes again"
+        return of_day(step.old) + which, f"done; next {of_day(step.new)}, {source}"
     if deed.act in (BatchAct.pause, BatchAct.resume):
         return tuple(f"paused until {of_day(one)}" if one else "not paused" for one in (step.old, step.new))  # type: ignore[return-value]
     return word(step.old, "status"), word(step.new, "status")

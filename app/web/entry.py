@@ -11,7 +11,7 @@ from app.queries.entry import Entry, read_entry
 from app.queries.entry_alerts import read_alerts
 from app.queries.entry_history import read_history
 from app.queries.sight import Sight
-from app.web import register_batch
+from app.web import register_export
 from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.deadline_acts import ADDING
 from app.web.deadline_acts import DEADLINE_DEEDS as OTHER_DEADLINE_DEEDS
@@ -28,7 +28,7 @@ from app.web.paper_acts import PAPER_DEEDS, RENEWING
 from app.web.tags import WHY_NOT, left_of, tags_of
 from app.web.typed_form import Form, was_done
 
-pages = register_batch.pages  # The register and its entries are one part of the product, and of the menu.
+pages = register_export.pages  # The register and its entries are one part of the product, and of the menu.
 
 ENTRY_DEEDS = {**EDITING, **ADDING, **PAPER_DEEDS, **BELONGING, **DEEDS}
 DEADLINE_DEEDS = {**RENEWING, **OTHER_DEADLINE_DEEDS, **FILING}

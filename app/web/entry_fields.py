@@ -26,6 +26,10 @@ Options = Sequence[tuple[str, str]]
 
 # The field that a refusal is about, by what its words say; else it stands above the form.
 BESIDE = (
+    ("There is no entry ", "part_of"),
+    ("parts have no parts", "part_of"),
+    ("cannot be part of itself", "part_of"),
+    (" is archived: restore", "part_of"),
     ("The note ", "note"),
     ("The note ", "notes"),
     ("The title ", "title"),

@@ -28,6 +28,7 @@ LABELS: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     "date_moved": "move_reason", "subject_snoozed": "snooze_reason", "subject_archived": "archive_reason",
     "obligation_closed": "close_reason", "obligation_reopened": "reopen_reason",
+    "file_dropped": "drop_reason",
 }  # fmt: skip
 
 
@@ -191,8 +192,13 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "obligation_closed": closed,
     "obligation_reopened": lambda d, n: f"Opened {deadline(d, n)} again",
     "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}{with_whole(d)}",
+    "part_left_behind": lambda d, _: (
+        f"Could not move the date from {on(d, 'old')} to {on(d, 'new')} with its whole, since there is a "
+        "deadline on that day already. Move that one, and this one follows; or move this one yourself"
+    ),
     "paper_added": paper_added,
     "paper_withdrawn": lambda d, _: f"Marked the paper {d['number']} as entered in error",
+    "file_dropped": lambda d, _: f"Removed the file {d['name']} (SHA-256 {d['sha256']})",
     "recurrence_anchored": lambda d, _: f"Later dates are counted from {on(d, 'series_from')}",
     "obligation_filed": lambda d, n: f"Filed {deadline(d, n)} with the authority",
     "filing_ended": lambda d, n: f"Noted the answer of the authority to {deadline(d, n)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from app.domain import thresholds
 from app.operations import parts, register
@@ -16,11 +16,10 @@ HINT = (
 )
 
 
-def fields(call: Call) -> Sequence[Field]:
-    return (
-        Field("part_of", "Part of", hint="The reference of an entry at this site. Empty: it is part of nothing."),
-        Field("due_from", "Due date from its whole", hint=HINT),
-    )
+PLACE = (
+    Field("part_of", "Part of", hint="The reference of an entry at this site. Empty: it is part of nothing."),
+    Field("due_from", "Due date from its whole", hint=HINT),
+)
 
 
 def holds(call: Call) -> Mapping[str, str]:
@@ -51,7 +50,7 @@ def may_belong(entry: Entry, deadline: object) -> bool:
 
 BELONGING: Mapping[str, Deed] = {
     "part-of": Deed(
-        "Part of another entry", "Save", put_into, may_belong, fields, holds,
+        "Part of another entry", "Save", put_into, may_belong, lambda _: PLACE, holds,
         says=lambda _: "A condition of a permit is a part of it. Each part is told of by itself.",
     ),
 }  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain import thresholds
 from app.domain.acts import Basis
 from app.operations import kinds, register
 from app.queries.register_choices import Candidate, read_kinds
@@ -17,6 +18,7 @@ from app.queries.sight import Sight
 from app.web.access import Visit
 from app.web.entry_acts import Call, Deed, Do
 from app.web.entry_fields import Field, Options, offered, typed_day
+from app.web.entry_parts import PLACE
 from app.web.entry_people import candidates_for, check_site, holders, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
 from app.web.words import OF
@@ -71,6 +73,10 @@ def kind_id_of(visit: Visit, form: Form) -> int:
 
 def text(form: Form, name: str) -> str:
     return str(form.values[name])
+
+
+def distance_of(form: Form) -> str | None:
+    return text(form, "due_from").strip() or None
 
 
 def rhythm_of(form: Form) -> dict[str, Any]:
@@ -151,6 +157,7 @@ class NewEntry:
             Field("site", "Site", "choice", self.sites, None if len(self.sites) == 1 else "Choose a site", None, True),
             *people_fields(responsibles(self.visit, self.people), holders(self.people)),
             Field("due_on", "Due date", "day", hint="A date in the calendar of the site. Empty: no date yet."),
+            *PLACE,
             Field("recurrence", "Comes again every", hint=f"{EVERY} {NEVER.capitalize()}: not even if its kind does."),
             *RHYTHM[1:],
         ]
@@ -166,9 +173,29 @@ class NewEntry:
         if not text(form, "reference").strip():
             form.faults["reference"] = "Write the reference."
         due_on = typed_day(form, "due_on")
+        self.check_place(form)
         if not form.is_wrong:
             check_site(form, self.people, self.sight.sites[int(text(form, "site"))])
         return lambda: self.add(form, due_on)
+
+    def check_place(self, form: Form) -> None:
+        """A date that follows that of a whole needs the whole, and leaves no room for a date or a rhythm of its own."""
+        if not distance_of(form):
+            return
+        form.check("due_from", thresholds.parse, distance_of(form))
+        if not text(form, "part_of").strip():
+            form.faults["part_of"] = "Name the entry whose due date it follows."
+        if text(form, "due_on").strip():
+            form.faults["due_on"] = "It follows the due date of its whole: leave this one out, or that."
+        if rhythm_of(form)["recurrence"]:
+            form.faults["recurrence"] = "It comes again with its whole: leave this out."
+
+    def whole_id(self, form: Form) -> int | None:
+        """The entry at the chosen site that was named. Raises Refused."""
+        reference = text(form, "part_of").strip()
+        if not reference:
+            return None
+        return register.find_subject(self.visit.act, reference, self.sight.sites[int(text(form, "site"))].name).id
 
     def add(self, form: Form, due_on: dt.date | None) -> int:
         owner = owner_of(text(form, "responsible"))
@@ -183,6 +210,8 @@ class NewEntry:
                 owner_member_id=owner.get("member_id"),
                 owner_post_id=owner.get("post_id"),
                 holder_id=int(text(form, "holder")) if text(form, "holder") else None,
+                part_of_id=self.whole_id(form),
+                due_from=distance_of(form),
                 comes_as_kind=text(form, "recurrence").strip().lower() != NEVER,
                 **rhythm_of(form),
             ),

@@ -12,12 +12,12 @@ from typing import Any
 
 from flask import request
 
-from app.domain.acts import NextFrom
+from app.domain.acts import DropReason, NextFrom
 from app.domain.media import ACCEPTED, LARGEST_FILE, media_type
-from app.operations import documents
+from app.operations import attachments, documents
 from app.queries.entry import Deadline, Entry
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
-from app.web.entry_fields import Field, Options, offered
+from app.web.entry_fields import Field, Options, offered, words_of
 from app.web.words import day, next_from
 
 PROPOSED, ON_A_DAY, NONE = "proposed", "day", "none"
@@ -43,14 +43,20 @@ def paper_of(call: Call) -> documents.Paper:
     return documents.Paper(number, issuer, **days, note=call.note, file=file_of(call))
 
 
-def file_of(call: Call) -> documents.SentFile | None:
+def file_of(call: Call) -> attachments.SentFile | None:
     """The file, if one was chosen, looked at already: nothing larger than the limit is kept in memory."""
+    file = sent_proof()
+    if file is not None:
+        call.form.check("file", media_type, file.name, file.content)
+    return file
+
+
+def sent_proof() -> attachments.SentFile | None:
+    """The file of a paper as it came, read no further than anything that could be kept."""
     sent = request.files.get("file")
     if sent is None or not sent.filename:
         return None
-    content = sent.stream.read(LARGEST_FILE + 1)
-    call.form.check("file", media_type, sent.filename, content)
-    return documents.SentFile(sent.filename, content)
+    return attachments.SentFile(sent.filename, sent.stream.read(LARGEST_FILE + 1))
 
 
 def renew(call: Call) -> Do:
@@ -171,6 +177,31 @@ def withdraw_fields(call: Call) -> Sequence[Field]:
     return (Field("paper", "Paper", "choice", removable(call), "Choose a paper", is_required=True), NOTE)
 
 
+def drop(call: Call) -> Do:
+    chosen = offered(call.form, "paper", droppable(call))
+    if not chosen:
+        call.form.faults["paper"] = "Choose the file."
+    reason, note = call.code("reason", DropReason), call.note
+    return lambda: attachments.drop(call.act, call.subject, int(chosen), reason, note)
+
+
+def droppable(call: Call) -> Options:
+    return [
+        (str(file.id), f"{file.file_name}, of {one.number}")
+        for one in call.entry.papers
+        for file in one.files
+        if not file.is_dropped
+    ]
+
+
+def drop_fields(call: Call) -> Sequence[Field]:
+    return (
+        Field("paper", "File", "choice", droppable(call), "Choose a file", is_required=True),
+        Field("reason", "Reason", "radio", words_of("drop_reason", DropReason)),
+        NOTE,
+    )
+
+
 def can_be_renewed(entry: Entry, deadline: Deadline | None) -> bool:
     return deadline is not None and deadline.is_open and is_alive(entry, deadline)
 
@@ -191,5 +222,11 @@ PAPER_DEEDS: Mapping[str, Deed] = {
         lambda entry, _: any(one.withdrawn_at is None for one in entry.papers), withdraw_fields,
         says=lambda _: "Nothing is deleted: the paper stays, marked as entered in error. A deadline that was closed "
         "with it stays closed; open it again if that was wrong, too.",
+    ),
+    "drop-file": Deed(
+        "Remove a file", "Remove the file for good", drop,
+        lambda entry, _: any(not file.is_dropped for one in entry.papers for file in one.files), drop_fields,
+        says=lambda _: "What is in the file is deleted and cannot be brought back. Its name and its fingerprint "
+        "(SHA-256) stay, and so does the paper. Other papers that have the same file keep it.",
     ),
 }  # fmt: skip

@@ -5,7 +5,7 @@ Each step is a form that carries the choice, so that all of it works without scr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import abort, request, url_for
@@ -13,6 +13,7 @@ from flask.typing import ResponseReturnValue
 
 from app.operations import batch_acts
 from app.operations.batch_acts import Foresight
+from app.operations.batch_plan import Order
 from app.queries.batches import Batch, read_batch, read_chosen
 from app.web import register
 from app.web.access import MANAGERS, READERS, Visit, for_roles
@@ -21,6 +22,7 @@ from app.web.batch_deeds import BATCH_DEEDS, LEFT, OF_ACT, BatchDeed, change_of,
 from app.web.entry_fields import place, read_form
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import sight_of
+from app.web.paper_acts import sent_proof
 from app.web.register import asked, number, read_filters
 from app.web.typed_form import Form, was_done
 from app.web.words import counted, word
@@ -70,7 +72,7 @@ def batch_looked(visit: Visit, deed: str) -> ResponseReturnValue:
 def batch_applied(visit: Visit, deed: str) -> ResponseReturnValue:
     """Do what was seen; if it would be anything else by now, nothing is done, and that is shown."""
     called = called_of(visit, deed)
-    order, made = read_order(called.deed, called.form, called.fields), list[int]()
+    order, made = with_file(read_order(called.deed, called.form, called.fields)), list[int]()
     mark, looked = request.form.get("mark", ""), number(request.form.get("looked", "")) or 0
 
     def apply() -> None:
@@ -96,6 +98,13 @@ def batch_result(visit: Visit, batch_id: int) -> ResponseReturnValue:
     pair = ("register/batch_result.html", "register/fragments/_batch_result.html")
     view: dict[str, Any] = {"batch": batch, "deed": OF_ACT[batch.deed], "left": left, "reason": reason_of(batch)}
     return page_or_fragment(*pair, visit=visit, asked=asked(read_filters()), **view)
+
+
+def with_file(order: Order | None) -> Order | None:
+    """The order with the file of its paper, if there is one: it comes with the last step."""
+    if order is None or order.paper is None:
+        return order
+    return replace(order, paper=replace(order.paper, file=sent_proof()))
 
 
 def called_of(visit: Visit, name: str, is_first: bool = False) -> Called:

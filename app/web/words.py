@@ -90,6 +90,10 @@ OF: Mapping[str, Mapping[str, str]] = {
         "law_change": "The law changed", "agreed": "Agreed with the authority", "other": "Another reason",
     },
     "snooze_reason": {"waiting": "Waiting for somebody", "planned": "Planned already", "other": "Another reason"},
+    "drop_reason": {
+        "kept_long_enough": "Kept long enough", "personal": "It says what may not be kept of a person",
+        "wrong_file": "The wrong file", "other": "Another reason",
+    },
     "archive_reason": {"gone": "No longer exists", "replaced": "Replaced", "sold": "Sold", "entered_in_error": "Entered in error", "other": "Another reason"},
     "close_reason": {
         "not_required": "Not required", "replaced": "Replaced by another", "entered_in_error": "Entered in error",

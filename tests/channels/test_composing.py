@@ -152,7 +152,9 @@ def test_the_most_urgent_are_named_and_the_rest_is_counted_and_linked(number: in
 
 
 def test_everything_that_a_reader_needs_is_said() -> None:
-    told = notice(first_due_on=dt.date(2027, 2, 1), whole="Discharge permit", others=("Carla Inventada", "Fay Notreal"))
+    told = notice(
+        first_due_on=dt.date(2027, 2, 1), whole="0417 Discharge permit", others=("Carla Inventada", "Fay Notreal")
+    )
     for text in texts(told)[1:]:
         for sentence in (
             "7 days left: due on Friday, 12 March 2027.",
@@ -161,7 +163,8 @@ def test_everything_that_a_reader_needs_is_said() -> None:
             "you are responsible for it.",
             "Also told: Carla Inventada, Fay Notreal.",
             "Vitoria (time zone Europe/Madrid)",
-            "Sample VIT-4.2, part of Discharge permit",
+            "0417 Discharge permit › VIT-4.2 Discharge sample, point V-2",
+            "Sample VIT-4.2",
             "Ana Ficticia (ana@acme.example)",
             f"{HERE}/41",
             "Nothing is answered until you answer there.",
@@ -180,7 +183,7 @@ def test_the_same_is_said_in_spanish_with_usted() -> None:
             "Por qué usted:",
             "es responsable de este vencimiento.",
             "También se ha avisado a: Carla.",
-            "Muestra VIT-4.2, parte de Permiso de vertido",
+            "Permiso de vertido › VIT-4.2 Discharge sample, point V-2",
             "Hecho",
             "Me encargo, hasta…",
             "No es mío",
@@ -290,3 +293,17 @@ def test_a_very_long_title_is_whole_in_the_body_and_cut_in_the_subject() -> None
 def test_the_sender_has_the_name_of_the_setting() -> None:
     from_setting = replace(SETTINGS, mail_from="Compliance desk <onus@mail.acme.example>")
     assert from_setting.mail_sender() == ("Compliance desk", "onus@mail.acme.example")
+
+
+def test_a_part_stands_after_its_whole_and_stays_readable_in_a_subject() -> None:
+    def subject(**facts: object) -> str:
+        return str(parsed(composed(notice(**facts)).wire)["subject"])  # type: ignore[arg-type]
+
+    part = {"reference": "4.2", "title": "Quarterly sample"}
+    assert subject(**part, whole="0417 Discharge permit") == (
+        "[Acme · Vitoria] 7 days: 0417 Discharge permit › 4.2 Quarterly sample (Friday, 12 March)"
+    )
+    assert ": 0417 Discharge permit › 4.2 (" in subject(reference="4.2", title="4.2", whole="0417 Discharge permit")
+    long = subject(**part, whole="0417 " + "very long " * 20)
+    assert "… › 4.2 Quarterly sample (Friday" in long
+    assert len(long.partition("7 days: ")[2].partition(" (")[0]) <= 120

@@ -47,7 +47,8 @@ CONTRACT = {
     "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result? follows_id?",
     "document": "org_id id subject_id obligation_id? number number_key issuer issued_on? valid_from? valid_until? "
     "replaces_id? note added_at added_by? withdrawn_at? withdrawn_by? is_proof",
-    "attachment": "org_id id document_id file_name media_type size sha256 content? added_at added_by? dropped_at?",
+    "attachment": "org_id id document_id file_name media_type size sha256 content? added_at added_by? same_as_id? "
+    "dropped_at?",
     "alert_rule": "org_id id name channels only_if is_active version archived_at",
     "rule_threshold": "org_id rule_id threshold",
     "rule_kind": "org_id rule_id kind_id",

@@ -29,7 +29,7 @@ from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
 from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
 from app.models.tenancy import walls
-from app.operations import answers, documents, feeds, people
+from app.operations import answers, attachments, documents, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
@@ -127,7 +127,7 @@ def filled(slug: str) -> Acme:
         people.assign_post(act, people.add_post(act, "manager"), ana, site)
         entry = factories.subject(act, slug, dt.date(2027, 3, 20))
         factories.rule(act, kinds=["other"], sites=["Madrid"], subjects=[entry.id])
-        proof = documents.SentFile("a.txt", b"proof")
+        proof = attachments.SentFile("a.txt", b"proof")
         documents.add_paper(act, entry, documents.Paper("C-1", file=proof), member_id=ana)
         facts = {"file_name": "a.csv", "file_sha256": "0", "mapping": {}, "counts": {}, "rows": []}
         act.session.add(ImportRun(org_id=act.org, at=act.now, actor=act.actor, **facts))

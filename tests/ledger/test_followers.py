@@ -167,3 +167,16 @@ def test_two_conditions_due_on_one_day_are_two_alerts(watch: Watch) -> None:
     watch.at(f"{EARLY - dt.timedelta(30)}T12:00").scan()
     rows = watch.rows("select reference, due_on from notification_ledger order by 1")
     assert rows == [("0417/4.2", EARLY), ("0417/4.3", EARLY)]
+
+
+def test_a_part_that_cannot_follow_is_said_once_and_follows_when_the_day_is_free(watch: Watch) -> None:
+    whole, part = whole_and_part(watch)
+    later = EARLY + dt.timedelta(10)
+    watch.do(lambda act: obligations.add_obligation(act, register.get_subject(act, part), later))
+    watch.do(lambda act: obligations.move(act, on(act, whole), DUE + dt.timedelta(10), "authority"))
+    watch.scan()
+    assert dates(watch, part) == [EARLY, later]
+    told = "select subject_id, detail ->> 'old', detail ->> 'new' from audit_event where type = 'part_left_behind'"
+    assert watch.rows(told) == [(part, "2027-07-04", "2027-07-14")]
+    watch.do(lambda act: obligations.move(act, on(act, part, later), later + dt.timedelta(1), "other"))
+    assert dates(watch, part) == [later, later + dt.timedelta(1)]

@@ -14,9 +14,11 @@ from app.domain.errors import Refused
 from app.extensions import db
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.operations import batch_acts, obligations, people, register
+from app.operations import batch_acts, documents, obligations, people, register
+from app.operations.attachments import SentFile
 from app.operations.batch_acts import Foresight, apply, foresee
 from app.operations.batch_plan import Order
+from app.operations.documents import Paper
 from app.queries.facts import read_facts
 from app.queries.owed import owed
 from app.trail.act import Act
@@ -345,3 +347,104 @@ def test_it_takes_as_many_statements_for_forty_entries_as_for_three(told: Acme) 
 
     few = count(3, D(2027, 3, 20))
     assert count(40, D(2027, 3, 20)) <= few + 2  # Long lists are written in parts.
+
+
+def renewed(**given: Any) -> Order:
+    said = {name: given.pop(name) for name in ("note", "met_on", "several") if name in given}
+    return Order(BatchAct.renew, paper=Paper(**{"number": "C-7", "issuer": "Authority", **given}), **said)
+
+
+def test_many_are_renewed_with_one_proof_that_is_kept_once(act: Act) -> None:
+    ana = factories.member(act)
+    factories.rule(act, thresholds=("30d",), channels=("in_app",))
+    own = factories.subject(act, "OWN", D(2027, 3, 20))
+    old = documents.add_paper(act, own, Paper("C-6"))
+    factories.subject(act, "DONE", D(2027, 3, 20), recurrence="1y", recurrence_basis="done")
+    calendar = factories.subject(act, "CAL", D(2027, 3, 20), recurrence="1y", recurrence_basis="calendar")
+    calendar.series_from, calendar.series_through = D(2026, 3, 20), D(2028, 1, 1)
+    whole = factories.subject(act, "W", D(2027, 3, 31))
+    place = {"part_of_id": whole.id, "due_from": "30d"}
+    part = register.add_subject(act, register.Entry(whole.site_id, whole.kind_id, "W/1", **place))
+    many = factories.subject(act, "MANY", D(2027, 3, 20))
+    factories.obligation(act, many, D(2027, 4, 1))
+    filed = factories.subject(act, "FILED", D(2027, 3, 20))
+    obligations.file(act, obligations.find_obligation(act, filed).id, D(2027, 2, 1), "R-1", "yes")
+    taken = factories.subject(act, "TAKEN", D(2027, 3, 20))
+    obligations.close(act, factories.obligation(act, taken, D(2029, 6, 30)).id, "not_required", reason="replaced")
+    has = factories.subject(act, "HAS", D(2027, 3, 20))
+    documents.add_paper(act, has, Paper("c-7", issued_on=D(2027, 2, 26), valid_until=D(2029, 6, 30)))
+    factories.subject(act, "GONE", D(2027, 3, 20), status=Status.archived)
+    factories.subject(act, "NONE")
+    proof = Paper("C-7", "Authority", D(2027, 2, 26), valid_until=D(2029, 6, 30), file=SentFile("a.txt", b"Proof"))
+    order = Order(BatchAct.renew, paper=proof, met_on=D(2027, 2, 28), note="All of them")
+    before = rows(act)
+
+    seen = foresee(act, order, ids_of(act))
+    assert rows(act) == before
+    assert left(seen) == {
+        "W/1": Left.follows, "MANY": Left.several, "FILED": Left.filed, "TAKEN": Left.taken, "HAS": Left.has_paper,
+        "GONE": Left.archived, "NONE": Left.no_date,
+    }  # fmt: skip
+    assert {one.reference: (one.new, one.next_from) for one in seen.plan.doing} == {
+        "OWN": ("2029-06-30", "paper"), "DONE": ("2029-06-30", "paper"), "W": ("2029-06-30", "paper"),
+        "CAL": ("2028-03-20", "calendar"),
+    }  # fmt: skip
+    assert seen.parts == 1
+
+    acting = act.by(f"member:{ana}")
+    batch_id = apply(acting, order, ids_of(act), seen.plan.mark, seen.looked)
+    assert dates(act)["OWN"] == [D(2027, 3, 20), D(2029, 6, 30)]
+    assert dates(act)["CAL"] == [D(2027, 3, 20)]  # The watch opens the next one in its time.
+    assert dates(act)["W/1"] == [D(2027, 3, 1), D(2029, 5, 31)]
+    met = act.run("select met_on, closed_by, outcome from obligation where closed_at is not null and outcome = 'met'")
+    assert {tuple(row) for row in met} == {(D(2027, 2, 28), ana, "met")}
+    papers = act.run("select subject_id, replaces_id, obligation_id from document where number = 'C-7'").all()
+    assert len(papers) == 4
+    assert [one.replaces_id for one in papers if one.subject_id == own.id] == [old]
+    files = act.run("select content is not null as has_it, sha256 from attachment order by id").all()
+    assert [one.has_it for one in files] == [True, False, False, False]
+    assert len({one.sha256 for one in files}) == 1
+    (batch,) = events(act, "batch_applied")
+    assert (batch.id, batch.detail["done"], batch.detail["met_on"]) == (batch_id, 4, "2027-02-28")
+    assert batch.detail["paper"]["number"] == "C-7"
+    for type in ("paper_added", "obligation_closed"):
+        of = [one for one in events(act, type) if one.id > batch_id]
+        assert {(one.detail["batch"], one.detail["others"]) for one in of} == {(batch_id, 3)}
+        assert len(of) == 4
+    assert part not in {one.subject_id for one in events(act, "obligation_closed")}
+    again = foresee(act, order, ids_of(act))
+    assert not again.plan.doing
+
+
+def test_without_a_last_day_each_is_renewed_by_its_recurrence_or_left(act: Act) -> None:
+    for reference, recurrence, basis in (("DUE", "1y", "due"), ("DONE", "6m", "done"), ("ONCE", None, None)):
+        factories.subject(act, reference, D(2027, 3, 20), recurrence=recurrence, recurrence_basis=basis)
+    order = renewed(met_on=D(2027, 2, 28))
+    _, seen = do(act, order)
+    assert left(seen) == {"ONCE": Left.nothing_next}
+    assert {one.reference: one.new for one in seen.plan.doing} == {"DUE": "2028-03-20", "DONE": "2027-08-28"}
+    assert dates(act)["DONE"] == [D(2027, 3, 20), D(2027, 8, 28)]
+
+
+def test_a_renewal_that_cannot_be_is_refused_whole(act: Act) -> None:
+    first, second = factories.subject(act, "P-1", D(2027, 3, 20)), factories.subject(act, "P-2", D(2027, 3, 20))
+    ids = [first.id, second.id]
+    for order, why in (
+        (renewed(number=" "), "number of the paper"),
+        (renewed(valid_from=D(2027, 5, 1), valid_until=D(2027, 4, 1)), "before the first"),
+        (renewed(valid_until=D(2085, 1, 1)), "outside the years"),
+        (Order(BatchAct.renew), "number of the paper"),
+    ):
+        with pytest.raises(Refused, match=why):
+            foresee(act, order, ids)
+    ahead = foresee(act, renewed(valid_until=D(2028, 1, 1), met_on=D(2027, 3, 2)), ids)
+    assert set(left(ahead).values()) == {Left.day_ahead}
+    page = SentFile("scan.pdf", b"<html>")
+    order = renewed(valid_until=D(2028, 1, 1), file=page)
+    seen = foresee(act, renewed(valid_until=D(2028, 1, 1)), ids)
+    before = rows(act)
+    with pytest.raises(Refused, match="file"), act.session.begin_nested():
+        apply(act, order, ids, seen.plan.mark, seen.looked)
+    assert rows(act) == before
+    with pytest.raises(Refused, match="one batch takes 200 at most"):
+        foresee(act, order, list(range(201)))

@@ -81,3 +81,51 @@ def test_what_is_wrong_is_refused_and_changes_nothing(onus: Onus, acme: Acme, pe
     assert onus.run("renew", "P-1").exit_code == 2
     with acme.acting() as act:
         assert act.session.query(Document).count() == 0
+
+
+def test_papers_are_listed_added_withdrawn_and_their_files_removed(
+    onus: Onus, acme: Acme, permit: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.pdf"
+    file.write_bytes(b"%PDF-1.7\n%%EOF\n")
+    assert onus.run("paper", "list", "P-1").stdout == "P-1 has no papers.\n"
+    first = onus.json("paper", "add", "P-1", "--number", "C-1", "--file", str(file), "--valid-until", "2027-03-20")
+    assert (first["changed"], first["subject_id"], first["replaces_id"]) == (True, permit, None)
+    second = onus.json("paper", "add", "P-1", "--number", "C-2", "--replaces", " c-1 ")
+    assert second["replaces_id"] == first["document_id"]
+    listed = onus.run("paper", "list", "P-1").stdout
+    assert listed == "C-2: current\nC-1: replaced by C-2, valid until 2027-03-20, c.pdf\n"
+    assert "not current" in onus.refusal("paper", "add", "P-1", "--number", "C-3", "--replaces", "C-1")
+    assert "a reason for removing a file" in onus.refusal("paper", "drop-file", "P-1", "C-1")
+    assert onus.json("paper", "drop-file", "P-1", "C-1", "--reason", "personal")["changed"] is True
+    assert onus.json("paper", "drop-file", "P-1", "C-1", "--reason", "personal")["changed"] is False
+    assert "has no file" in onus.refusal("paper", "drop-file", "P-1", "C-2", "--reason", "other")
+    assert onus.json("paper", "withdraw", "P-1", "C-2", "--note", "Typo")["document_id"] == second["document_id"]
+    assert "no such paper" in onus.refusal("paper", "withdraw", "P-1", "C-9")
+    papers = onus.json("paper", "list", "P-1")["papers"]
+    assert [(one["number"], one["is_current"]) for one in papers] == [("C-2", False), ("C-1", True)]
+    assert papers[1]["files"][0]["is_dropped"] is True
+    with acme.acting() as act:
+        assert act.session.query(Attachment.content).scalar() is None
+
+
+def test_many_are_renewed_by_a_command(onus: Onus, acme: Acme, permit: int, tmp_path: Path) -> None:
+    file = tmp_path / "c.pdf"
+    file.write_bytes(b"%PDF-1.7\n%%EOF\n")
+    with acme.acting() as act:
+        factories.subject(act, "P-2", march(25))
+        factories.subject(act, "P-3")
+    given = ["batch", "renew", "P-1", "P-2", "P-3", "--number", "C-1", "--valid-until", "2029-02-28"]
+    given += ["--file", str(file), "--met-on", "2027-02-28"]
+    dry = onus.json(*given, "--dry-run")
+    assert (dry["changed"], dry["renewed"], dry["left"], dry["batch"]) == (False, 2, 1, None)
+    made = onus.json(*given)
+    assert made["batch"]
+    assert made["renewed_entries"] == [
+        {"reference": reference, "site": "Madrid", "old": old, "new": "2029-02-28", "next_from": "paper"}
+        for reference, old in (("P-1", "2027-03-20"), ("P-2", "2027-03-25"))
+    ]
+    assert made["left_entries"] == [{"reference": "P-3", "site": "Madrid", "reason": "no_date"}]
+    again = onus.run(*given, "--dry-run").stdout
+    assert "renewed 0, left 3, parts that follow 0" in again
+    assert "P-1: left: has paper" in again

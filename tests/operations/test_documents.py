@@ -13,9 +13,11 @@ from app.domain.acts import NextFrom
 from app.domain.errors import Refused
 from app.ledger.scan import scan
 from app.models import Attachment, Document, Obligation, Subject
-from app.operations import documents, obligations
-from app.operations.documents import Paper, SentFile
-from app.queries.papers import begins_with, read_papers
+from app.operations import attachments, documents, obligations
+from app.operations.attachments import SentFile
+from app.operations.documents import Paper
+from app.queries.papers import begins_with, read_file, read_papers
+from app.queries.sight import read_sight
 from app.trail.act import Act
 from tests import factories
 from tests.operations.story import Since, march
@@ -284,3 +286,49 @@ def test_a_number_is_found_by_its_beginning_however_it_is_typed(
         documents.add_paper(act, permit, Paper(number))
     query = select(Document.number).where(Document.org_id == act.org, begins_with(asked))
     assert bool(act.session.scalars(query).all()) is found
+
+
+def test_the_same_file_of_several_papers_is_kept_once_and_removed_one_by_one(
+    act: Act, permit: Subject, since: Since
+) -> None:
+    ana = factories.member(act)
+    papers = [documents.add_paper(act, permit, Paper(f"C-{n}", file=SentFile(f"{n}.pdf", PDF))) for n in range(3)]
+    files = [one.id for one in act.session.query(Attachment).order_by(Attachment.document_id)]
+
+    def stored() -> list[tuple[bool, int | None, bool]]:
+        rows = act.run("select content is not null, same_as_id, dropped_at is not null from attachment order by id")
+        return [tuple(row) for row in rows]
+
+    def content(file_id: int) -> bytes | None:
+        sight = read_sight(act.session, act.org, ana, act.now)
+        found = read_file(act.session, sight, permit.id, file_id)
+        return found.content if found else None
+
+    assert stored() == [(True, None, False), (False, files[0], False), (False, files[0], False)]
+    assert [content(one) for one in files] == [PDF] * 3
+    since.read()
+    assert attachments.drop(act, permit, files[0], "kept_long_enough", "Ten years")
+    assert since.event() == ("file_dropped", {
+        "attachment_id": files[0], "document_id": papers[0], "name": "0.pdf", "reason": "kept_long_enough",
+        "sha256": hashlib.sha256(PDF).hexdigest(), "note": "Ten years", "kept_elsewhere": 2,
+    })  # fmt: skip
+    assert stored() == [(False, None, True), (True, None, False), (False, files[1], False)]
+    assert [content(one) for one in files] == [None, PDF, PDF]
+    assert not attachments.drop(act, permit, files[0], "other")
+    attachments.drop(act, permit, files[2], "personal")
+    attachments.drop(act, permit, files[1], "personal")
+    assert stored() == [(False, None, True)] * 3
+    assert [one.files[0].sha256 for one in read_papers(act.session, act.org, permit.id)] == [
+        hashlib.sha256(PDF).hexdigest()
+    ] * 3
+    documents.add_paper(act, permit, Paper("C-9", file=SentFile("9.pdf", PDF)))
+    assert stored()[-1] == (True, None, False)
+
+
+def test_a_file_is_removed_with_a_reason_and_by_its_own_entry_only(act: Act, permit: Subject) -> None:
+    other = factories.subject(act, "P-2")
+    documents.add_paper(act, permit, Paper("C-1", file=SentFile("a.pdf", PDF)))
+    file_id = act.session.query(Attachment.id).scalar()
+    for subject, reason, why in ((permit, None, "a reason for removing"), (other, "other", "no such file")):
+        with pytest.raises(Refused, match=why):
+            attachments.drop(act, subject, file_id, reason)

@@ -11,7 +11,8 @@ from sqlalchemy import select
 from app.domain.errors import Refused
 from app.models import Document, Obligation, Subject
 from app.operations import documents, kinds, obligations
-from app.operations.documents import Paper, SentFile
+from app.operations.attachments import SentFile
+from app.operations.documents import Paper
 from app.operations.kinds import KindText
 from app.trail.act import Act
 from tests import factories

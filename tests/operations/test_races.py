@@ -14,7 +14,7 @@ from app.imports.people import Options, import_people, read_people
 from app.ledger import start
 from app.ledger.scan import scan
 from app.models import Account, AuditEvent, Obligation
-from app.operations import documents, obligations, people, register, rules
+from app.operations import attachments, documents, obligations, people, register, rules
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -180,7 +180,7 @@ def test_of_two_who_renew_at_once_one_does_and_there_is_one_paper(real_app: Flas
         documents.add_paper(act, subject, documents.Paper("C-0"))
 
     def renew(number: str) -> Callable[[], bool]:
-        paper = documents.Paper(number, valid_until=march(20), file=documents.SentFile("a.txt", number.encode()))
+        paper = documents.Paper(number, valid_until=march(20), file=attachments.SentFile("a.txt", number.encode()))
         return unless_refused(acme, lambda act: documents.renew(act, due_id, paper) is not None)
 
     def complete() -> bool:

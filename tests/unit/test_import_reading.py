@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Refused
+from app.domain.guards import harmless, unguarded, unwrapped
 from app.imports import headers, limits
 from app.imports.delimited import DELIMITERS
-from app.imports.guards import harmless, unguarded, unwrapped
 from app.imports.reading import read
 from app.imports.records import Table
 

@@ -27,7 +27,7 @@ from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Attachment, Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
-from app.operations import batch_acts, documents, feeds, obligations, people, register, rules, uploads
+from app.operations import attachments, batch_acts, documents, feeds, obligations, people, register, rules, uploads
 from app.operations.batch_plan import Order
 from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
@@ -144,7 +144,7 @@ def add_rules(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
 def add_papers(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
     """P-1 has a current paper with a file, one that it replaced, and one that was entered in error."""
     subject = register.get_subject(act, place.ids["subject_id"])
-    file = documents.SentFile("permit.txt", b"Permit C-2")
+    file = attachments.SentFile("permit.txt", b"Permit C-2")
     old = documents.add_paper(act, subject, documents.Paper(worded("C-1"), worded("Water authority"), days(-400)))
     more = documents.Paper(worded("C-2"), valid_from=days(-9), valid_until=days(90), note=worded("In red."), file=file)
     new = documents.add_paper(act, subject, more, old, place.ids["member_id"])

@@ -71,3 +71,26 @@ def test_what_cannot_be_is_said_beside_the_form(
     assert refused.status_code == 422
     assert fault in words(refused.text)
     assert events(staffed) == []
+
+
+def test_a_new_entry_is_part_of_another_from_its_first_day(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
+    ana = browser(OFFICER)
+    page = ana.get("/o/acme/register/new").text
+    assert "Due date from its whole" in page
+    with staffed.acting() as act:
+        site, kind = factories.site(act), factories.kind(act)
+    said = {"reference": "6.1", "title": "Annual report", "site": site, "kind": kind, "part_of": " 0417 "}
+    for wrong, fault in (
+        ({"part_of": "", "due_from": "180d"}, "Name the entry whose due date it follows."),
+        ({"due_from": "180d", "due_on": "2027-05-01"}, "It follows the due date of its whole"),
+        ({"due_from": "180d", "recurrence": "1y"}, "It comes again with its whole"),
+        ({"part_of": "nothing"}, "There is no entry"),
+    ):
+        refused = ana.post("/o/acme/register/new", **said | wrong)
+        assert refused.status_code == 422
+        assert f"Error: {fault}" in words(refused.text)
+    made = ana.post("/o/acme/register/new", **said, due_from="180d")
+    assert made.status_code == 303
+    page = words(ana.get(made.location).text)
+    assert "Part of 0417 : due 180 days before its due date, and moved with it" in page
+    assert "4 July 2027" in page

@@ -61,6 +61,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/register/imports/<int:import_run_id>/release": (MANAGERS, 422),
     "GET /o/<slug>/register/imports/<int:import_run_id>/in-error": (MANAGERS, 200),
     "POST /o/<slug>/register/imports/<int:import_run_id>/in-error": (MANAGERS, 303),
+    "POST /o/<slug>/register/export": (READERS, 200),
     "POST /o/<slug>/register/batch": (MANAGERS, 422),
     "POST /o/<slug>/register/batch/<deed>": (MANAGERS, 422),
     "POST /o/<slug>/register/batch/<deed>/apply": (MANAGERS, 422),

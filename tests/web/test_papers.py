@@ -12,7 +12,8 @@ from flask import Flask
 
 from app.domain.media import LARGEST_FILE
 from app.operations import documents, kinds, obligations, people, register
-from app.operations.documents import Paper, SentFile
+from app.operations.attachments import SentFile
+from app.operations.documents import Paper
 from tests import factories
 from tests.factories import Acme
 from tests.people import ADMIN, INSPECTOR, OFFICER, STAFF

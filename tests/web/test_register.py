@@ -346,3 +346,32 @@ def test_only_managers_add_entries(staffed: Acme, browser: SignIn, email: str) -
     assert person.get(NEW).status_code == 403
     assert person.post(NEW, **typed(staffed)).status_code == 403
     assert stored(staffed, "select count(*) from subject") == [(0,)]
+
+
+def test_the_register_leaves_as_a_file_of_the_page_or_of_all_that_match(staffed: Acme, browser: SignIn) -> None:
+    """Inspectors may, within their sites; staff may not; and each export is on record with what was asked for."""
+    with staffed.acting() as act:
+        for number in range(60):
+            factories.subject(act, f"P-{number:02}", dt.date(2027, 3, 20))
+        people.add_site(act, "Yard", "Europe/Madrid")
+        yard = factories.subject(act, "P-YARD", dt.date(2027, 3, 20), at="Yard").site_id
+        people.limit_member(act, staffed.members["Dana"], [factories.site(act)])
+    dana, address = browser(INSPECTOR), "/o/acme/register/export?q=p-"
+    page = dana.get("/o/acme/register?q=p-").text
+    shown = re.findall(r'name="shown" value="(\d+)"', page)
+    assert f'formaction="{address}"' in page
+    whole = dana.post(address, export="all.csv", shown=shown)
+    assert whole.headers["Content-Disposition"] == "attachment; filename=acme-register-2027-03-01.csv"
+    assert whole.data.count(b"\r\n") == 61
+    assert b"P-YARD" not in whole.data
+    part = dana.post(address, export="page.csv", shown=[*shown, yard, "x"])
+    assert part.data.count(b"\r\n") == 51
+    dana_is, told = f"member:{staffed.members['Dana']}", "select * from audit_event where type = 'register_exported'"
+    with staffed.acting() as act:
+        events = [(row.actor, row.detail) for row in act.run(f"{told} order by id")]
+    asked = {"filters": {"q": "p-"}}
+    assert events == [
+        (dana_is, {"format": "csv", "scope": "all", "entries": 60, **asked}),
+        (dana_is, {"format": "csv", "scope": "page", "entries": 50, **asked}),
+    ]
+    assert browser(STAFF).post(address, export="all.csv").status_code == 403

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from html import unescape
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -295,3 +296,34 @@ def test_which_of_several_open_dates_is_moved_is_said(staffed: Acme, browser: Si
     assert "1 entry stays: several dates are open" in words(look(ana, "move", scope="all", **BY).text)
     seen = look(ana, "move", scope="all", **BY | {"several": "next"})
     assert "1 June 2027, the next of 2 open dates 1 July 2027" in words(seen.text)
+
+
+def test_many_are_renewed_with_one_paper_and_its_file_comes_with_the_last_step(staffed: Acme, browser: SignIn) -> None:
+    with staffed.acting() as act:
+        ids = [factories.subject(act, f"P-{number}", dt.date(2027, 3, 20)).id for number in range(3)]
+        factories.subject(act, "NONE")
+    ana = browser(OFFICER)
+    choice = {"scope": "ticked", "entry": ids_of(staffed)}
+    wrong = look(ana, "renew", **choice, met_on="2027-02-28", several="leave", valid_until="31.12.2027")
+    assert wrong.status_code == 422
+    assert "Write the number of the paper." in wrong.text
+    assert "&#39;31.12.2027&#39; is not a date" in wrong.text or "is not a date" in wrong.text
+    paper = {"number": "C-7", "issuer": "Authority", "valid_until": "2029-06-30", "met_on": "2027-02-28"}
+    seen = look(ana, "renew", **choice, **paper, several="leave")
+    told = words(seen.text)
+    assert "3 entries would change, and 1 entry would stay as it is" in told
+    assert "1 entry stays: there is no date NONE" in told
+    assert "20 March 2027 done; next 30 June 2029, the day until which the new paper is valid" in told
+    assert re.search(r'<form [^>]*enctype="multipart/form-data"[^>]*>.*?type="file"', seen.text, re.DOTALL)
+    carried = hidden(seen.text, f"{BATCH}/renew/apply")
+    page = ana.post(f"{BATCH}/renew/apply", **carried, file=(BytesIO(b"<html>"), "scan.pdf"))
+    assert (page.status_code, "The file" in page.text) == (422, True)
+    assert stored(staffed, "select count(*) from document") == [(0,)]
+    done = ana.post(f"{BATCH}/renew/apply", **carried, file=(BytesIO(b"%PDF-1.7\n%%EOF\n"), "scan.pdf"))
+    result = words(ana.get(done.location).text)
+    assert "Done: 3 entries." in result
+    assert "Paper C-7, Authority" in result
+    history = words(ana.get(f"{LIST}/{ids[1]}").text)
+    assert "with which it was renewed, with the file scan.pdf" in history
+    assert "with 2 others, in one batch" in history
+    assert stored(staffed, "select count(*), count(content) from attachment") == [(3, 1)]

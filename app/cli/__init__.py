@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app import create_app
 from app.cli import (
     acts,
+    answers,
     batches,
     checks,
     database,
@@ -79,6 +80,7 @@ for module in (
     import_mistakes,
     rules,
     acts,
+    answers,
     documents,
     batches,
     watch,

@@ -1,4 +1,7 @@
-"""Papers: what was issued for an entry, under which number, and the files that prove it. Nothing of them is deleted."""
+"""Papers: what was issued for an entry, under which number; and the files that prove it, of papers and of answers.
+
+Nothing of them is deleted.
+"""
 
 from __future__ import annotations
 
@@ -54,20 +57,30 @@ class Document(Base):
 
 
 class Attachment(Base):
-    """A file of a paper, as it was sent. Its content is read only where it is given back."""
+    """A file of a paper or of an answer, as it was sent. Its content is read only where it is given back."""
 
     __tablename__ = "attachment"
     __table_args__ = (
         org_key(),
         of_org("document_id", "document"),
+        of_org("acknowledgement_id", "acknowledgement"),
         of_org("added_by", "member"),
         CheckConstraint("(content is null) = (dropped_at is not null)", name="dropped_without_content"),
+        CheckConstraint("(document_id is null) <> (acknowledgement_id is null)", name="of_paper_or_answer"),
         Index("attachment_document_idx", "org_id", "document_id", "id"),  # Serves the page of an entry.
+        # Serves whoever checks an answer.
+        Index(
+            "attachment_acknowledgement_idx",
+            "org_id",
+            "acknowledgement_id",
+            postgresql_where=text("acknowledgement_id is not null"),
+        ),
     )
 
     org_id: Mapped[OrgId]
     id: Mapped[OwnId]
-    document_id: Mapped[int]
+    document_id: Mapped[int | None]
+    acknowledgement_id: Mapped[int | None]
     file_name: Mapped[str]
     media_type: Mapped[str]
     size: Mapped[int]

@@ -50,6 +50,7 @@ class Kind(Base):
     what_to_do_in: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))  # By language: es.
     recurrence: Mapped[str | None]  # Of new entries that say nothing themselves, with the basis below.
     recurrence_basis: Mapped[str | None]
+    staff_may_close: Mapped[bool] = mapped_column(server_default=text("false"))  # By saying that it is done.
 
 
 class Subject(Base):

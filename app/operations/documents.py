@@ -192,23 +192,26 @@ def _add(
     act.session.flush()
     days = {name: iso(stored[name]) for name in ("issued_on", "valid_from", "valid_until")}
     said = {name: stored[name] for name in ("number", "issuer", "note")} | days | links
-    file = _keep(act, document.id, paper.file, member_id) if paper.file else None
+    file = keep(act, paper.file, member_id, document_id=document.id) if paper.file else None
     act.record("paper_added", subject_id=subject.id, document_id=document.id, **said, file=file)
     return document.id
 
 
-def _keep(act: Act, document_id: int, file: SentFile, member_id: int | None) -> dict[str, Any]:
-    """Keep the file; what the trail says of it, so that a third party can tell whether it is still the same."""
+def facts_of(file: SentFile) -> dict[str, Any]:
+    """What the trail says of a file, so that a third party can tell whether it is still the same. Raises Refused."""
     kind = media.media_type(file.name, file.content)
-    name, size = media.clean_file_name(file.name, kind), len(file.content)
-    facts = {"media_type": kind, "size": size, "sha256": hashlib.sha256(file.content).hexdigest()}
-    kept = Attachment(
-        org_id=act.org, document_id=document_id, file_name=name, content=file.content, added_at=act.now,
-        added_by=member_id, **facts,
-    )  # fmt: skip
+    facts = {"media_type": kind, "size": len(file.content), "sha256": hashlib.sha256(file.content).hexdigest()}
+    return {"name": media.clean_file_name(file.name, kind), **facts}
+
+
+def keep(act: Act, file: SentFile, member_id: int | None, **of: int) -> dict[str, Any]:
+    """Keep the file with the paper or the answer that `of` names; what the trail says of it."""
+    facts = facts_of(file)
+    stored = {name: value for name, value in facts.items() if name != "name"} | {"file_name": facts["name"]}
+    kept = Attachment(org_id=act.org, content=file.content, added_at=act.now, added_by=member_id, **stored, **of)
     act.session.add(kept)
     act.session.flush()
-    return {"attachment_id": kept.id, "name": name, **facts}
+    return {"attachment_id": kept.id, **facts}
 
 
 def _stored(act: Act, subject: Subject, paper: Paper) -> dict[str, Any]:

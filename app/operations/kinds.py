@@ -84,6 +84,7 @@ class KindText:
     what_to_do_in: Mapping[str, str] = field(default_factory=dict)
     recurrence: str = ""
     recurrence_basis: str = ""
+    staff_may_close: bool = False  # Whoever says that it is done closes the deadline, and nobody checks it.
 
     def cleaned(self) -> dict[str, Any]:
         """The columns of the kind. Raises Refused for what cannot be."""
@@ -94,6 +95,7 @@ class KindText:
             "what_to_do": clean_text(self.what_to_do, "What to do", typed.LONGEST_NOTE),
             "what_to_do_in": {code: said for code, said in told.items() if said},
             **typed.rhythm(self.recurrence, self.recurrence_basis),
+            "staff_may_close": self.staff_may_close,
         }
 
 

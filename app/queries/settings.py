@@ -46,6 +46,7 @@ class KindLine:
     what_to_do_in: Mapping[str, str]
     recurrence: str | None
     recurrence_basis: str | None
+    staff_may_close: bool
 
     @property
     def what_to_do_es(self) -> str:
@@ -151,7 +152,7 @@ def kind(session: Session, org: int, kind_id: int) -> KindLine | None:
 
 
 def _kind_query(org: int) -> Any:
-    columns = (Kind.what_to_do, Kind.what_to_do_in, Kind.recurrence, Kind.recurrence_basis)
+    columns = (Kind.what_to_do, Kind.what_to_do_in, Kind.recurrence, Kind.recurrence_basis, Kind.staff_may_close)
     return select(Kind.id, Kind.name, Kind.wording, *columns).where(Kind.org_id == org)
 
 

@@ -17,7 +17,7 @@ from app.web.listing import asked_number
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, was_done
 
-FIELDS = ("name", "wording", "what_to_do", "what_to_do_es", "recurrence", "recurrence_basis")
+FIELDS = ("name", "wording", "what_to_do", "what_to_do_es", "recurrence", "recurrence_basis", "staff_may_close")
 FORM = "settings/fragments/_kind_form.html"
 
 
@@ -84,5 +84,5 @@ def said_of(form: Form) -> KindText:
     said = {name: form.values[name].strip() for name in FIELDS}
     return KindText(
         said["name"], said["wording"], said["what_to_do"], {"es": said["what_to_do_es"]},
-        said["recurrence"], said["recurrence_basis"],
+        said["recurrence"], said["recurrence_basis"], bool(said["staff_may_close"]),
     )  # fmt: skip

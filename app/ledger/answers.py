@@ -154,7 +154,7 @@ def accept_if_standing(act: Act, one: Standing, checker: int | None) -> bool:
     """Note that what was said to be done was looked at, and is. The caller closes the deadline."""
     if act.run(ACCEPT, {"id": one.id, "checker": checker}).one_or_none() is None:
         return False
-    _checked(act, "answer_accepted", one)
+    act.record("answer_accepted", **_named(one))
     return True
 
 
@@ -163,11 +163,12 @@ def send_back_if_standing(act: Act, one: Standing, note: str, checker: int | Non
     if act.run(SEND_BACK, {"id": one.id, "note": note, "checker": checker}).one_or_none() is None:
         return False
     act.run(COPY_FIRST, {"claim": one.claim_id})
-    _checked(act, "answer_sent_back", one, note=note)
+    act.record("answer_sent_back", **_named(one), note=note)
     changed(act, subject_id=one.subject_id)
     return True
 
 
-def _checked(act: Act, event: str, one: Standing, **more: Any) -> None:
-    facts: dict[str, Any] = {"member": one.member_id, "answer": one.answer, "answer_id": one.id}
-    act.record(event, subject_id=one.subject_id, claim_id=one.claim_id, **facts, **more)
+def _named(one: Standing) -> dict[str, Any]:
+    """What an event says of the answer that it is about."""
+    facts = {"member": one.member_id, "answer": one.answer, "answer_id": one.id}
+    return {"subject_id": one.subject_id, "claim_id": one.claim_id, **facts}

@@ -45,7 +45,7 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD}
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
-       p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
+       p.id as site_id, p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
        x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
        x.channel = 'in_app' and x.seen_at is null as unread, {WHAT_TO_DO}
 from delivery x
@@ -134,6 +134,7 @@ class Alert:
     subject_id: int
     reference: str
     title: str
+    site_id: int
     site: str
     timezone: str
     kind: str
@@ -208,8 +209,8 @@ def alert_of(
     ordered = sorted(rows, key=lambda row: sharpest_first(row.threshold, row.crossed_on))
     top = ordered[0]
     mine = next((said for said in reversed(answers) if said.member_id == member_id), None)
-    same = ("claim_id", "subject_id", "reference", "title", "site", "timezone", "kind", "wording", "what_to_do",
-            "due_on", "today", "threshold", "rule", "because", "delivered_at")  # fmt: skip
+    same = ("claim_id", "subject_id", "reference", "title", "site_id", "site", "timezone", "kind", "wording",
+            "what_to_do", "due_on", "today", "threshold", "rule", "because", "delivered_at")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},
         unread=any(row.unread for row in rows),

@@ -29,6 +29,7 @@ class Cause(StrEnum):
     reopened = "reopened"
     filing_ended = "filing_ended"
     taken_back = "taken_back"
+    sent_back = "sent_back"
     no_check = "no_check"
     first_check = "first_check"
     unknown = "unknown"
@@ -38,6 +39,7 @@ OF_ENTRY = {
     "subject_created": Cause.entered, "obligation_opened": Cause.entered, "date_moved": Cause.moved,
     "subject_released": Cause.released, "subject_restored": Cause.restored, "snooze_ended": Cause.unpaused,
     "obligation_reopened": Cause.reopened, "filing_ended": Cause.filing_ended, "answer_taken_back": Cause.taken_back,
+    "answer_sent_back": Cause.sent_back,
 }  # fmt: skip
 OF_RULE = {"rule_created": Cause.rule, "rule_changed": Cause.rule, "rule_switched_on": Cause.rule}
 

@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.folding import fold_reference
-from app.models import Attachment, Document, Member, Subject
+from app.models import Acknowledgement, Attachment, Document, Member, NotificationLedger, Subject
 from app.queries.sight import Sight
 
 LAST_CHARACTER = "\U0010ffff"  # Behind every text that begins alike.
@@ -124,13 +124,16 @@ def _files(session: Session, org: int, document_ids: Collection[int]) -> Mapping
 
 
 def read_file(session: Session, sight: Sight, subject_id: int, attachment_id: int) -> Content | None:
-    """The file of an entry, or None where there is none that the person may see."""
+    """The file of an entry, of a paper or of an answer, or None where there is none that the person may see."""
+    answer, claim = Acknowledgement, NotificationLedger
     query = (
         select(Attachment.file_name, Attachment.media_type, Attachment.content)
-        .join(Document, and_(Document.org_id == sight.org, Document.id == Attachment.document_id))
-        .join(Subject, and_(Subject.org_id == sight.org, Subject.id == Document.subject_id))
+        .outerjoin(Document, and_(Document.org_id == sight.org, Document.id == Attachment.document_id))
+        .outerjoin(answer, and_(answer.org_id == sight.org, answer.id == Attachment.acknowledgement_id))
+        .outerjoin(claim, and_(claim.org_id == sight.org, claim.id == answer.claim_id))
+        .join(Subject, Subject.id == func.coalesce(Document.subject_id, claim.subject_id))
         .where(Attachment.org_id == sight.org, Attachment.id == attachment_id, Attachment.content.is_not(None))
-        .where(Subject.id == subject_id, sight.covers(Subject.site_id))
+        .where(Subject.org_id == sight.org, Subject.id == subject_id, sight.covers(Subject.site_id))
     )
     row: Any = session.execute(query).one_or_none()
     return Content(*row) if row else None

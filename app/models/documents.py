@@ -66,7 +66,7 @@ class Attachment(Base):
         of_org("acknowledgement_id", "acknowledgement"),
         of_org("added_by", "member"),
         CheckConstraint("(content is null) = (dropped_at is not null)", name="dropped_without_content"),
-        CheckConstraint("(document_id is null) <> (acknowledgement_id is null)", name="of_paper_or_answer"),
+        CheckConstraint("document_id is not null or acknowledgement_id is not null", name="of_paper_or_answer"),
         Index("attachment_document_idx", "org_id", "document_id", "id"),  # Serves the page of an entry.
         # Serves whoever checks an answer.
         Index(

@@ -289,7 +289,7 @@ class Acknowledgement(Base):
         CheckConstraint("accepted_at is null or answer = 'done'", name="accepted_done"),
         CheckConstraint("(sent_back_at is null) = (sent_back_note is null)", name="sent_back_with_words"),
         CheckConstraint(
-            "num_nonnulls(whose_member_id, whose_post_id) <= case when answer = 'not_mine' then 1 else 0 end",
+            "num_nonnulls(whose_member_id, whose_post_id) <= 1",
             name="whose",
         ),
         # Serves the inbox: what of mine was sent back?

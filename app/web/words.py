@@ -147,7 +147,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     "queue_hint": {
         "unwatched": "No alert comes for these as things stand. Release, complete or hand them over.",
         "overdue": "Past the date, with no answer that stands and nothing pending with the authority.",
-        "check": "Somebody says it is done, and the deadline is still open: look, then close it.",
+        "check": "Somebody says it is done, and the deadline is still open: look, then accept it, or send it back with words.",
         "silent": "An alert arrived, and nobody has answered since. The longest silence first.",
         "attention": "Somebody else must take it, help is wanted, or an alert has not reached anybody.",
         "doubt": "The line broke while the message was being sent. Ask the person, then decide.",

@@ -1,6 +1,6 @@
 """Answers in full: the photo of what is done, who looked at it and what they said, and whose it is if not mine.
 
-A file belongs to a paper or to an answer, never to both. New columns with a default or without a need, and a column
+A file belongs to a paper or to an answer, never to nothing. New columns with a default or without a need, and a column
 that may be empty from now on: safe under the old code, which writes it always and reads only the files of papers.
 """
 
@@ -17,17 +17,15 @@ CHECKS = (
     ("sent_back_with_words", "(sent_back_at is null) = (sent_back_note is null)"),
     (
         "whose",
-        "num_nonnulls(whose_member_id, whose_post_id) <= case when answer = 'not_mine' then 1 else 0 end",
+        "num_nonnulls(whose_member_id, whose_post_id) <= 1",
     ),
 )
 LINKS = (("checked_by", "member"), ("whose_member_id", "member"), ("whose_post_id", "post"))
-OF_ONE = "(document_id is null) <> (acknowledgement_id is null)"
+OF_ONE_AT_LEAST = "document_id is not null or acknowledgement_id is not null"
 
 
 def upgrade() -> None:
-    op.add_column(
-        "kind", sa.Column("staff_may_close", sa.Boolean(), server_default=sa.text("false"), nullable=False)
-    )
+    op.add_column("kind", sa.Column("staff_may_close", sa.Boolean(), server_default=sa.text("false"), nullable=False))
     op.add_column("acknowledgement", sa.Column("accepted_at", sa.TIMESTAMP(timezone=True), nullable=True))
     op.add_column("acknowledgement", sa.Column("sent_back_note", sa.Text(), nullable=True))
     for column, table in LINKS:
@@ -49,7 +47,7 @@ def upgrade() -> None:
         op.f("attachment_acknowledgement_id_fkey"), "attachment", "acknowledgement",
         ["org_id", "acknowledgement_id"], ["org_id", "id"],
     )  # fmt: skip
-    op.create_check_constraint(op.f("attachment_of_paper_or_answer_check"), "attachment", OF_ONE)
+    op.create_check_constraint(op.f("attachment_of_paper_or_answer_check"), "attachment", OF_ONE_AT_LEAST)
     op.create_index(
         "attachment_acknowledgement_idx",
         "attachment",

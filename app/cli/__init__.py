@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app import create_app
 from app.cli import (
     acts,
+    answers,
     batches,
     checks,
     database,
@@ -83,6 +84,7 @@ for module in (
     rules,
     acts,
     filings,
+    answers,
     documents,
     exports,
     papers,

@@ -1,4 +1,4 @@
-"""`onus subject`, `obligation`, `acknowledge`: the acts of a person, for scripts and tests.
+"""`onus subject`, `obligation`: the acts of a person on the register, for scripts and tests.
 
 Each names its entry by REF, and says where that is ambiguous. Each reports whether anything changed, and the ids.
 """
@@ -20,12 +20,12 @@ from app.domain.acts import CloseReason, Outcome
 from app.domain.errors import Refused
 from app.domain.recipients import MEMBER, POST, parse
 from app.models import Obligation, Subject
-from app.operations import answers, documents, obligations, people, register
+from app.operations import documents, obligations, people, register
 from app.trail.act import Act
 
 
 def add_to(main: click.Group) -> None:
-    for command in (subject_group, obligation_group, acknowledge):
+    for command in (subject_group, obligation_group):
         main.add_command(command)
 
 
@@ -291,46 +291,3 @@ def reopen(
     with deadline(org, reference, site, due_on, closed=True) as (act, obligation):
         changed = obligations.reopen(act, obligation.id, reason, note)
     say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is open.", **ids(obligation))
-
-
-@click.command("acknowledge")
-@click.option("--as", "email", required=True, metavar="EMAIL", help="Who answers.")
-@click.option("--answer", metavar="ANSWER", help="seen, on_it, done, not_mine or help.")
-@click.option("--until", type=DAY, help="With on_it: the last day.")
-@click.option("--done-on", type=DAY, help="With done: the day it was done.")
-@note_option
-@click.option("--take-back", is_flag=True, help="Take the last answer back.")
-@due_on_option
-@click.option("--rule", metavar="NAME", help="Which alert, where REF has several.")
-@click.option("--threshold", metavar="30d", help="Which alert, where REF has several.")
-@of_entry
-def acknowledge(
-    reference: str,
-    email: str,
-    answer: str | None,
-    until: dt.date | None,
-    done_on: dt.date | None,
-    note: str,
-    take_back: bool,
-    due_on: dt.date | None,
-    rule: str | None,
-    threshold: str | None,
-    site: str | None,
-    org: str | None,
-    as_json: bool,
-) -> None:
-    """Answer the alert about REF for a person; this closes nothing."""
-    if take_back == (answer is not None):
-        raise Refused("Give either --answer or --take-back.")
-    which: dict[str, Any] = {"due_on": due_on, "rule": rule, "threshold": threshold}
-    with entry(org, reference, site) as (act, subject):
-        member = people.find_member(act, email)
-        if answer is None:
-            done = answers.take_back(act, member, subject, **which)
-        else:
-            given: dict[str, Any] = {"until_on": until, "done_on": done_on, "note": note}
-            done = answers.acknowledge(act, member, subject, answer, **which, **given)
-    sentence = (
-        f"{email} answered {answer} about {reference}." if answer else f"{email} has no answer about {reference}."
-    )
-    say(as_json, done.changed, sentence, claim_id=done.claim_id, subject_id=subject.id, member_id=member.id)

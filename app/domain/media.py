@@ -32,6 +32,9 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     WEBP: ("webp",), DOCX: ("docx",), XLSX: ("xlsx",), ODT: ("odt",), ODS: ("ods",), MAIL: ("eml",),
     TEXT: ("txt",), CSV: ("csv",),
 }  # fmt: skip
+PHOTOS = frozenset({JPEG, PNG, HEIC})
+SHOWN = frozenset({JPEG, PNG})  # What every browser shows as a picture.
+ACCEPTED_PROOFS = "a photo (JPEG, PNG or HEIC) or a PDF"
 ACCEPTED = "PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV"
 
 STARTS = (
@@ -61,6 +64,12 @@ def media_type(file_name: str, content: bytes) -> str:
     if found is None:
         raise Refused(f"The file is of a kind that is not kept, whatever its name says. Kept are {ACCEPTED}.")
     return found
+
+
+def check_proof(file_name: str, content: bytes) -> None:
+    """Raise Refused unless the file can prove that something was done, as a phone or a scanner sends it."""
+    if media_type(file_name, content) not in PHOTOS | {PDF}:
+        raise Refused(f"The file is neither a photo nor a PDF, whatever its name says. Send {ACCEPTED_PROOFS}.")
 
 
 def clean_file_name(file_name: str, kind: str) -> str:

@@ -1,4 +1,7 @@
-"""Papers: what was issued for an entry, under which number, and the files that prove it. Nothing of them is deleted."""
+"""Papers: what was issued for an entry, under which number; and the files that prove it, of papers and of answers.
+
+Nothing of them is deleted.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Document(Base):
 
 
 class Attachment(Base):
-    """A file of a paper, as it was sent. Its content is read only where it is given back.
+    """A file of a paper or of an answer, as it was sent. Its content is read only where it is given back.
 
     The same content is kept once: `same_as_id` names the file that has it. A file whose content was removed keeps its
     name and its hash.
@@ -65,6 +68,7 @@ class Attachment(Base):
     __table_args__ = (
         org_key(),
         of_org("document_id", "document"),
+        of_org("acknowledgement_id", "acknowledgement"),
         of_org("added_by", "member"),
         of_org("same_as_id", "attachment"),
         CheckConstraint("num_nonnulls(content, same_as_id, dropped_at) = 1", name="content_once"),
@@ -73,11 +77,20 @@ class Attachment(Base):
         Index("attachment_content_idx", "org_id", "sha256", postgresql_where=text("content is not null")),
         # Serves the removal of a content that others name.
         Index("attachment_same_as_idx", "org_id", "same_as_id", postgresql_where=text("same_as_id is not null")),
+        CheckConstraint("document_id is not null or acknowledgement_id is not null", name="of_paper_or_answer"),
+        # Serves whoever checks an answer.
+        Index(
+            "attachment_acknowledgement_idx",
+            "org_id",
+            "acknowledgement_id",
+            postgresql_where=text("acknowledgement_id is not null"),
+        ),
     )
 
     org_id: Mapped[OrgId]
     id: Mapped[OwnId]
-    document_id: Mapped[int]
+    document_id: Mapped[int | None]
+    acknowledgement_id: Mapped[int | None]
     file_name: Mapped[str]
     media_type: Mapped[str]
     size: Mapped[int]

@@ -272,14 +272,33 @@ class MailTransport(Base):
 
 
 class Acknowledgement(Base):
-    """A person's answer to a claim. It closes nothing. One standing answer a member and claim."""
+    """A person's answer to a claim. It closes nothing by itself. One standing answer a member and claim.
+
+    `checked_by` is who accepted it, or sent it back with words; nobody where a command did.
+    """
 
     __tablename__ = "acknowledgement"
     __table_args__ = (
         of_org("claim_id", "notification_ledger"),
         of_org("member_id", "member"),
+        of_org("checked_by", "member"),
+        of_org("whose_member_id", "member"),
+        of_org("whose_post_id", "post"),
         one_of("answer", Answer),
         CheckConstraint("(answer = 'on_it') = (until_on is not null)", name="on_it_until"),
+        CheckConstraint("accepted_at is null or answer = 'done'", name="accepted_done"),
+        CheckConstraint("(sent_back_at is null) = (sent_back_note is null)", name="sent_back_with_words"),
+        CheckConstraint(
+            "num_nonnulls(whose_member_id, whose_post_id) <= 1",
+            name="whose",
+        ),
+        # Serves the inbox: what of mine was sent back?
+        Index(
+            "acknowledgement_sent_back_idx",
+            "org_id",
+            "member_id",
+            postgresql_where=text("sent_back_at is not null"),
+        ),
         Index(
             "acknowledgement_once", "org_id", "claim_id", "member_id", unique=True,
             postgresql_where=text("taken_back_at is null and sent_back_at is null"),
@@ -297,6 +316,11 @@ class Acknowledgement(Base):
     note: Mapped[str] = mapped_column(server_default="")
     taken_back_at: Mapped[dt.datetime | None]
     sent_back_at: Mapped[dt.datetime | None]
+    sent_back_note: Mapped[str | None]
+    accepted_at: Mapped[dt.datetime | None]
+    checked_by: Mapped[int | None]
+    whose_member_id: Mapped[int | None]  # Not mine: whose it is, as far as the person knows.
+    whose_post_id: Mapped[int | None]
 
 
 class SchedulerProcess(Base):

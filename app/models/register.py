@@ -51,6 +51,7 @@ class Kind(Base):
     recurrence: Mapped[str | None]  # Of new entries that say nothing themselves, with the basis below.
     recurrence_basis: Mapped[str | None]
     proof_needed: Mapped[bool] = mapped_column(server_default=false())  # To close what was done.
+    staff_may_close: Mapped[bool] = mapped_column(server_default=text("false"))  # By saying that it is done.
 
 
 class Subject(Base):

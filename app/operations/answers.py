@@ -1,6 +1,6 @@
 """Answers: which alert a person means, whether they may answer it, and what an answer must say.
 
-The ledger writes the answer. It closes nothing.
+The ledger writes the answer. It closes nothing, unless the kind of the entry lets whoever says done close it at once.
 """
 
 from __future__ import annotations
@@ -8,32 +8,59 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Select, or_, select
 
-from app.domain import thresholds
-from app.domain.acts import Answer, Role
+from app.domain import media, thresholds
+from app.domain.acts import Answer, Outcome, Role
 from app.domain.delivery import Standing, State
 from app.domain.errors import Refused, quoted
 from app.domain.folding import fold_name
 from app.ledger import answers as ledger
-from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger, Obligation, SitePost, Subject
-from app.operations import typed
+from app.models import (
+    Acknowledgement,
+    AlertRule,
+    Delivery,
+    Kind,
+    Member,
+    NotificationLedger,
+    Obligation,
+    Post,
+    SitePost,
+    Subject,
+)
+from app.operations import attachments, obligations, typed
+from app.operations.attachments import SentFile
 from app.operations.people import may_see, site_today
 from app.trail.act import Act
 
 # What was told stands open for ever; what was withdrawn or superseded was told to nobody.
 STANDS = NotificationLedger.standing == Standing.open
 
+STANDING = (Acknowledgement.taken_back_at.is_(None), Acknowledgement.sent_back_at.is_(None))
+
 BY_RIGHT = (Role.admin, Role.officer)  # They may answer any alert within their sites.
+
+
+class Said(TypedDict, total=False):
+    """What a person adds to an answer: each belongs to one of them, the note to all."""
+
+    until_on: dt.date | None
+    done_on: dt.date | None
+    note: str
+    whose_member_id: int | None
+    whose_post_id: int | None
+    file: SentFile | None
 
 
 @dataclass(frozen=True)
 class Answered:
-    """The claim that was meant, and whether anything changed."""
+    """The claim that was meant, whether anything changed, and whether the deadline was closed with it."""
 
     changed: bool
     claim_id: int
+    is_closed: bool = False
 
 
 def acknowledge(
@@ -45,46 +72,67 @@ def acknowledge(
     due_on: dt.date | None = None,
     rule: str | None = None,
     threshold: str | None = None,
-    until_on: dt.date | None = None,
-    done_on: dt.date | None = None,
-    note: str = "",
+    **said: Unpack[Said],
 ) -> Answered:
     """Answer the alert about the subject that the member means. Raises Refused where they may not."""
-    said, noted = typed.code(Answer, answer, "an answer"), typed.note(note)
+    chosen = typed.code(Answer, answer, "an answer")
     today = site_today(act, subject.site_id)
     _check_present(act, member, subject, today)
-    _check_days(said, until_on, done_on, today)
+    _check_said(act, chosen, said, today)
     claims = act.session.scalars(_claims(act, subject, due_on, rule, threshold).where(STANDS)).all()
     claim = _sharpest(act, member, _of_one_due_date(act, subject, claims))
     _check_concerned(act, member, subject, claim, today)
-    changed = ledger.acknowledge_once(
-        act, claim_id=claim.id, member_id=member.id, answer=said, until_on=until_on, done_on=done_on, note=noted
-    )
-    return Answered(changed, claim.id)
+    return _answer(act, member, subject, claim, chosen, said)
 
 
-def acknowledge_claim(
-    act: Act, member_id: int, claim_id: int, answer: str, *, until_on: dt.date | None = None, note: str = ""
-) -> Answered:
+def acknowledge_claim(act: Act, member_id: int, claim_id: int, answer: str, **said: Unpack[Said]) -> Answered:
     """Answer this one alert, as its page does. Raises Refused where they may not; LookupError for an unknown one."""
     member, claim, subject = _of_claim(act, member_id, claim_id)
-    said, noted = typed.code(Answer, answer, "an answer"), typed.note(note)
+    chosen = typed.code(Answer, answer, "an answer")
     today = site_today(act, subject.site_id)
     _check_present(act, member, subject, today)
-    _check_days(said, until_on, None, today)
+    _check_said(act, chosen, said, today)
     _check_concerned(act, member, subject, claim, today)
     ledger.mark_opened(act, claim_id=claim.id, member_id=member.id)
-    changed = ledger.acknowledge_once(
-        act, claim_id=claim.id, member_id=member.id, answer=said, until_on=until_on, note=noted
-    )
-    return Answered(changed, claim.id)
+    return _answer(act, member, subject, claim, chosen, said)
+
+
+def _answer(
+    act: Act, member: Member, subject: Subject, claim: NotificationLedger, answer: Answer, said: Said
+) -> Answered:
+    """Record it once, keep its file, and close the deadline where the kind lets whoever does it do that."""
+    file = said.get("file")
+    given: dict[str, Any] = {name: value for name, value in said.items() if name not in ("file", "note")}
+    given |= {"note": typed.note(said.get("note", "")), "file": attachments.facts_of(file) if file else None}
+    answer_id = ledger.acknowledge_once(act, claim_id=claim.id, member_id=member.id, answer=answer, **given)
+    if answer_id is None:
+        return Answered(False, claim.id)
+    if file is not None:
+        attachments.keep(act, file, member.id, acknowledgement_id=answer_id)
+    return Answered(True, claim.id, answer is Answer.done and _close_at_once(act, member, subject, claim, answer_id))
+
+
+def _close_at_once(act: Act, member: Member, subject: Subject, claim: NotificationLedger, answer_id: int) -> bool:
+    """Close the deadline as met, if its kind says so; what is closed already stays as it is."""
+    kind = select(Kind.staff_may_close).where(Kind.org_id == act.org, Kind.id == subject.kind_id)
+    if not act.session.scalars(kind).one():
+        return False
+    obligation, _ = obligations.find_both(act, claim.obligation_id, lock=True)
+    if obligation.closed_at is not None:
+        return False
+    answer = act.session.scalars(
+        select(Acknowledgement).where(Acknowledgement.org_id == act.org, Acknowledgement.id == answer_id)
+    ).one()
+    standing = ledger.Standing(answer.id, claim.id, member.id, answer.answer, subject.id)
+    ledger.accept_if_standing(act, standing, member.id)
+    return obligations.close(act, obligation.id, Outcome.met, answer.done_on, note=answer.note, member_id=member.id)
 
 
 def take_back_claim(act: Act, member_id: int, claim_id: int) -> Answered:
     """Take back the member's standing answer to this alert; where none stands, nothing changes."""
     member, claim, subject = _of_claim(act, member_id, claim_id)
     _check_present(act, member, subject, site_today(act, subject.site_id))
-    return Answered(ledger.take_back(act, claim_id=claim.id, member_id=member.id), claim.id)
+    return _take_back(act, member, subject, claim)
 
 
 def open_claim(act: Act, member_id: int, claim_id: int) -> bool:
@@ -121,15 +169,32 @@ def take_back(
     if not answered:
         told = act.session.scalars(claims.where(STANDS)).all()
         return Answered(False, _sharpest(act, member, _of_one_due_date(act, subject, told)).id)
-    claim = _of_one_due_date(act, subject, answered)[0]
+    return _take_back(act, member, subject, _of_one_due_date(act, subject, answered)[0])
+
+
+def _take_back(act: Act, member: Member, subject: Subject, claim: NotificationLedger) -> Answered:
+    """Raises Refused where a deadline was closed with the answer: it proves that, and an officer decides."""
+    ledger.lock(act, claim.id)
+    closed = select(Obligation.due_on).where(
+        Obligation.org_id == act.org, Obligation.id == claim.obligation_id, Obligation.closed_at.is_not(None)
+    )
+    accepted = select(Acknowledgement.id).where(
+        Acknowledgement.org_id == act.org, Acknowledgement.claim_id == claim.id,
+        Acknowledgement.member_id == member.id, Acknowledgement.accepted_at.is_not(None), *STANDING,
+    )  # fmt: skip
+    due_on = act.session.scalars(closed).one_or_none()
+    if due_on is not None and act.session.scalars(accepted).one_or_none() is not None:
+        raise Refused(
+            f"The deadline {due_on} of {subject.reference} was closed with this answer, so it stays: whoever looks "
+            "after the register can open the deadline again."
+        )
     return Answered(ledger.take_back(act, claim_id=claim.id, member_id=member.id), claim.id)
 
 
 def _answered_last_first(act: Act, member: Member, claims: Select[NotificationLedger]) -> Select[NotificationLedger]:
     """Those of the claims to which an answer of the member stands."""
     of_claim = (Acknowledgement.org_id == act.org) & (Acknowledgement.claim_id == NotificationLedger.id)
-    stands = Acknowledgement.taken_back_at.is_(None) & Acknowledgement.sent_back_at.is_(None)
-    query = claims.join(Acknowledgement, of_claim).where(Acknowledgement.member_id == member.id, stands)
+    query = claims.join(Acknowledgement, of_claim).where(Acknowledgement.member_id == member.id, *STANDING)
     return query.order_by(Acknowledgement.acknowledged_at.desc(), Acknowledgement.id.desc())
 
 
@@ -225,8 +290,9 @@ def _holds_post(act: Act, member: Member, subject: Subject, today: dt.date) -> b
     return act.session.scalars(query.limit(1)).one_or_none() is not None
 
 
-def _check_days(answer: Answer, until_on: dt.date | None, done_on: dt.date | None, today: dt.date) -> None:
-    """Raise Refused unless the answer has the day that it needs, and no other."""
+def _check_said(act: Act, answer: Answer, said: Said, today: dt.date) -> None:
+    """Raise Refused unless the answer has what it needs, and nothing that belongs to another one."""
+    until_on, done_on, file = said.get("until_on"), said.get("done_on"), said.get("file")
     if answer is Answer.on_it and until_on is None:
         raise Refused("The answer on_it needs the day until which somebody is on it: add --until.")
     if until_on is not None and answer is not Answer.on_it:
@@ -236,3 +302,21 @@ def _check_days(answer: Answer, until_on: dt.date | None, done_on: dt.date | Non
     if done_on is not None and answer is not Answer.done:
         raise Refused(f"The answer {answer} has no day on which it was done: leave --done-on out.")
     typed.past_day(done_on, today, "The day it was done")
+    if file is not None and answer is not Answer.done:
+        raise Refused(f"The answer {answer} has no file: leave --file out, or say that it is done.")
+    if file is not None:
+        media.check_proof(file.name, file.content)
+    _check_whose(act, answer, said.get("whose_member_id"), said.get("whose_post_id"))
+
+
+def _check_whose(act: Act, answer: Answer, member_id: int | None, post_id: int | None) -> None:
+    named: list[tuple[Any, int | None]] = [(Member, member_id), (Post, post_id)]
+    found = [(table, number) for table, number in named if number is not None]
+    if found and answer is not Answer.not_mine:
+        raise Refused(f"The answer {answer} does not say whose it is: leave --whose out.")
+    if len(found) > 1:
+        raise Refused("It is either a person's or a post's: name one of them.")
+    for table, number in found:
+        known = select(table.id).where(table.org_id == act.org, table.id == number)
+        if act.session.scalars(known).one_or_none() is None:
+            raise Refused("There is no such person or post: choose one of the list, or say it in words.")

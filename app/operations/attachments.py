@@ -1,4 +1,4 @@
-"""The files of papers: kept once, whatever number of papers they prove, and removed where they may not be kept.
+"""The files of papers and answers: kept once, whatever they prove, and removed where they may not be kept.
 
 What is removed is the content alone. The name, the size and the hash stay, so that a file that turns up elsewhere can
 still be told for the same one.
@@ -28,19 +28,23 @@ class SentFile:
     content: bytes
 
 
-def keep(act: Act, document_id: int, file: SentFile, member_id: int | None) -> dict[str, Any]:
-    """Keep the file; what the trail says of it, so that a third party can tell whether it is still the same."""
+def facts_of(file: SentFile) -> dict[str, Any]:
+    """What the trail says of a file, so that a third party can tell whether it is still the same. Raises Refused."""
     kind = media.media_type(file.name, file.content)
-    name, size = media.clean_file_name(file.name, kind), len(file.content)
-    facts: dict[str, Any] = {"media_type": kind, "size": size, "sha256": hashlib.sha256(file.content).hexdigest()}
+    facts = {"media_type": kind, "size": len(file.content), "sha256": hashlib.sha256(file.content).hexdigest()}
+    return {"name": media.clean_file_name(file.name, kind), **facts}
+
+
+def keep(act: Act, file: SentFile, member_id: int | None, **of: int) -> dict[str, Any]:
+    """Keep the file with the paper or the answer that `of` names; what the trail says of it. Raises Refused."""
+    facts = facts_of(file)
+    stored = {name: value for name, value in facts.items() if name != "name"} | {"file_name": facts["name"]}
     keeper_id = _keeper(act, facts["sha256"])
-    kept = Attachment(
-        org_id=act.org, document_id=document_id, file_name=name, content=None if keeper_id else file.content,
-        same_as_id=keeper_id, added_at=act.now, added_by=member_id, **facts,
-    )  # fmt: skip
+    stored |= {"content": None if keeper_id else file.content, "same_as_id": keeper_id}
+    kept = Attachment(org_id=act.org, added_at=act.now, added_by=member_id, **stored, **of)
     act.session.add(kept)
     act.session.flush()
-    return {"attachment_id": kept.id, "name": name, **facts}
+    return {"attachment_id": kept.id, **facts}
 
 
 def drop(act: Act, subject: Subject, attachment_id: int, reason: str | None, note: str = "") -> bool:

@@ -262,7 +262,7 @@ def _add(act: Act, subject: Subject, paper: Paper, to: Links, member_id: int | N
     act.session.flush()
     days = {name: iso(stored[name]) for name in ("issued_on", "valid_from", "valid_until")}
     said = {name: stored[name] for name in ("number", "issuer", "note")} | days | links
-    file = attachments.keep(act, document.id, paper.file, member_id) if paper.file else None
+    file = attachments.keep(act, paper.file, member_id, document_id=document.id) if paper.file else None
     act.record("paper_added", subject_id=subject.id, document_id=document.id, **said, file=file)
     return document.id
 

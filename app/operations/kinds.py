@@ -86,6 +86,7 @@ class KindText:
     recurrence: str = ""
     recurrence_basis: str = ""
     proof_needed: bool = False
+    staff_may_close: bool = False  # Whoever says that it is done closes the deadline, and nobody checks it.
 
     def cleaned(self) -> dict[str, Any]:
         """The columns of the kind. Raises Refused for what cannot be."""
@@ -97,6 +98,7 @@ class KindText:
             "what_to_do_in": {code: said for code, said in told.items() if said},
             **typed.rhythm(self.recurrence, self.recurrence_basis),
             "proof_needed": self.proof_needed,
+            "staff_may_close": self.staff_may_close,
         }
 
 

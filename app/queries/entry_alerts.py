@@ -8,12 +8,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy import and_, func, select, tuple_
+from sqlalchemy.orm import Session, aliased
 
 from app.domain.delivery import TOLD, Reason, Resolution, Standing
 from app.domain.thresholds import asked_on, sharpest_first
-from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger
+from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger, Post
+from app.queries.answer_files import AnswerFile, read_answer_files
 
 Family = tuple[int, dt.date, bool]  # A rule, a due date, and whether the alerts are follow-ups of its filing.
 SHOWN_AT_ONCE = 25  # Alerts on the page of an entry; each is several lines.
@@ -55,6 +56,10 @@ class Reply:
     note: str
     taken_back_at: dt.datetime | None
     sent_back_at: dt.datetime | None
+    sent_back_note: str | None
+    accepted_at: dt.datetime | None
+    whose: str | None
+    files: Sequence[AnswerFile] = ()
 
 
 @dataclass(frozen=True)
@@ -156,17 +161,22 @@ def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdi
 
 
 def _replies(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Reply]]:
-    said = Acknowledgement
+    said, hers = Acknowledgement, aliased(Member)
     query: Any = (
         select(
-            said.claim_id, Member.name, said.answer, said.acknowledged_at, said.until_on, said.done_on, said.note,
-            said.taken_back_at, said.sent_back_at,
+            said.claim_id, said.id, Member.name, said.answer, said.acknowledged_at, said.until_on, said.done_on,
+            said.note, said.taken_back_at, said.sent_back_at, said.sent_back_note, said.accepted_at,
+            func.coalesce(hers.name, Post.name),
         )
         .join(Member, and_(Member.org_id == org, Member.id == said.member_id))
+        .outerjoin(hers, and_(hers.org_id == org, hers.id == said.whose_member_id))
+        .outerjoin(Post, and_(Post.org_id == org, Post.id == said.whose_post_id))
         .where(said.org_id == org, said.claim_id.in_(claim_ids))
         .order_by(said.acknowledged_at, said.id)
     )  # fmt: skip
+    rows = session.execute(query).all()
+    files = read_answer_files(session, org, [row.id for row in rows])
     found: defaultdict[int, list[Reply]] = defaultdict(list)
-    for row in session.execute(query):
-        found[row.claim_id].append(Reply(*row[1:]))
+    for row in rows:
+        found[row.claim_id].append(Reply(*(*row[2:], files.get(row.id, ()))))
     return found

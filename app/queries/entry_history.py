@@ -21,6 +21,8 @@ NAMED: Mapping[str, type[Base]] = {
     "recipient": Member,
     "owner_member_id": Member,
     "holder_id": Member,
+    "whose_member_id": Member,
+    "whose_post_id": Post,
     "post_id": Post,
     "owner_post_id": Post,
     "site": Site,

@@ -19,7 +19,7 @@ from app.domain import calendars
 from app.domain.delivery import Channel, State
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import asked_on, sharpest_first
-from app.models import Delivery, Site
+from app.models import Acknowledgement, Delivery, Site
 from app.models.wanted import REACH, WANTED
 from app.queries.queues import PLAN_SIMPLY
 from app.queries.what_to_do import WHAT_TO_DO
@@ -46,7 +46,7 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD}
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
-       {WHOLE}, p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
+       {WHOLE}, p.id as site_id, p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
        x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
        x.channel = 'in_app' and x.seen_at is null as unread,
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
@@ -67,13 +67,28 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD}
 order by l.id, x.channel = 'in_app' desc, x.id"""
 
 ANSWERS = """
-select a.claim_id, l.subject_id, l.due_on, a.member_id, m.name, a.answer, a.until_on, a.note, a.acknowledged_at
+select a.claim_id, a.member_id, m.name, a.answer, a.until_on, a.done_on, a.note, a.acknowledged_at,
+       coalesce(w.name, t.name) as whose,
+       array(select f.file_name from attachment f where f.org_id = :org and f.acknowledgement_id = a.id order by f.id)
+         as files, l.subject_id, l.due_on
 from acknowledgement a
 join notification_ledger l on l.org_id = :org and l.id = a.claim_id
 join member m on m.org_id = :org and m.id = a.member_id
+left join member w on w.org_id = :org and w.id = a.whose_member_id
+left join post t on t.org_id = :org and t.id = a.whose_post_id
 where a.org_id = :org and a.taken_back_at is null and a.sent_back_at is null
   and l.subject_id = any (cast(:subjects as bigint[]))
 order by a.acknowledged_at"""
+
+# The last of the person's answers to a deadline that was sent back; it is shown while no other one of theirs stands.
+SENT_BACK = """
+select distinct on (l.subject_id, l.due_on) l.subject_id, l.due_on,
+       a.answer, a.sent_back_note as words, a.sent_back_at as at, m.name as by
+from acknowledgement a
+join notification_ledger l on l.org_id = :org and l.id = a.claim_id
+left join member m on m.org_id = :org and m.id = a.checked_by
+where a.org_id = :org and a.member_id = :member and a.sent_back_at is not null
+order by l.subject_id, l.due_on, a.sent_back_at desc, a.id desc"""
 
 ALSO_TOLD = f"""
 select l.subject_id, l.due_on, array_agg(distinct m.name order by m.name) as names
@@ -94,8 +109,21 @@ class Said:
     name: str
     answer: str
     until_on: dt.date | None
+    done_on: dt.date | None
     note: str
     at: dt.datetime
+    whose: str | None
+    files: Sequence[str]
+
+
+@dataclass(frozen=True)
+class SentBack:
+    """What became of an answer of the person: it counts no more, and why. `by` is None where a command did it."""
+
+    answer: str
+    words: str
+    at: dt.datetime
+    by: str | None
 
 
 @dataclass(frozen=True)
@@ -110,6 +138,7 @@ class Alert:
     reference: str
     title: str
     whole: str | None  # What it is part of, by reference and title.
+    site_id: int
     site: str
     timezone: str
     kind: str
@@ -129,6 +158,12 @@ class Alert:
     mine: Said | None
     others: list[Said] = field(default_factory=list)
     also_told: list[str] = field(default_factory=list)
+    sent_back: SentBack | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Not opened yet, or an answer to it was sent back: the person is wanted."""
+        return self.unread or self.sent_back is not None
 
     @property
     def asks_again(self) -> bool:
@@ -145,9 +180,12 @@ def count_unread(session: Session, org: int, member_id: int, now: dt.datetime) -
         Delivery.state == State.delivered,
         Delivery.seen_at.is_(None),
     )
-    if session.execute(query).scalar_one() == 0:
+    returned = select(Acknowledgement.id).where(
+        Acknowledgement.org_id == org, Acknowledgement.member_id == member_id, Acknowledgement.sent_back_at.is_not(None)
+    )
+    if session.execute(query).scalar_one() == 0 and session.execute(returned.limit(1)).first() is None:
         return 0
-    return sum(alert.unread for alert in read_inbox(session, org, member_id, now))
+    return sum(alert.is_new for alert in read_inbox(session, org, member_id, now))
 
 
 def read_inbox(
@@ -165,26 +203,35 @@ def read_inbox(
         families[row.subject_id, row.due_on].append(row)
     answers: dict[tuple[int, dt.date], list[Said]] = defaultdict(list)
     for row in session.execute(text(ANSWERS), given):
-        said = Said(row.claim_id, row.member_id, row.name, row.answer, row.until_on, row.note, row.acknowledged_at)
-        answers[row.subject_id, row.due_on].append(said)
+        answers[row.subject_id, row.due_on].append(Said(*row[:-2]))
+    returned = {
+        (row.subject_id, row.due_on): SentBack(row.answer, row.words, row.at, row.by)
+        for row in session.execute(text(SENT_BACK), given)
+    }
     told = {(row.subject_id, row.due_on): list(row.names) for row in session.execute(text(ALSO_TOLD), given)}
-    alerts = [alert_of(rows, answers[key], told.get(key, []), member_id) for key, rows in families.items()]
+    alerts = [
+        alert_of(rows, answers[key], told.get(key, []), returned.get(key), member_id) for key, rows in families.items()
+    ]
     return sorted(alerts, key=lambda alert: ((alert.due_on - alert.today).days, alert.reference))[:MOST]
 
 
-def alert_of(rows: Sequence[Any], answers: Sequence[Said], also_told: list[str], member_id: int) -> Alert:
+def alert_of(
+    rows: Sequence[Any], answers: Sequence[Said], also_told: list[str], returned: SentBack | None, member_id: int
+) -> Alert:
     ordered = sorted(rows, key=lambda row: sharpest_first(row.threshold, row.crossed_on))
     top = ordered[0]
-    same = ("claim_id", "subject_id", "reference", "title", "whole", "site", "timezone", "kind", "wording",
-            "what_to_do", "due_on", "today", "threshold", "rule", "because", "delivered_at", "proof_needed",
+    mine = next((said for said in reversed(answers) if said.member_id == member_id), None)
+    same = ("claim_id", "subject_id", "reference", "title", "whole", "site_id", "site", "timezone", "kind",
+            "wording", "what_to_do", "due_on", "today", "threshold", "rule", "because", "delivered_at", "proof_needed",
             "filed_on", "receipt")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},
         unread=any(row.unread for row in rows),
         older=[notice for notice in dict.fromkeys(row.threshold for row in ordered) if notice != top.threshold],
-        mine=next((said for said in reversed(answers) if said.member_id == member_id), None),
+        mine=mine,
         others=[said for said in answers if said.member_id != member_id],
         also_told=also_told,
+        sent_back=returned if mine is None else None,
     )
 
 

@@ -30,6 +30,7 @@ class Cause(StrEnum):
     filed = "filed"
     filing_ended = "filing_ended"
     taken_back = "taken_back"
+    sent_back = "sent_back"
     no_check = "no_check"
     first_check = "first_check"
     unknown = "unknown"
@@ -40,6 +41,7 @@ OF_ENTRY = {
     "subject_released": Cause.released, "subject_restored": Cause.restored, "snooze_ended": Cause.unpaused,
     "obligation_reopened": Cause.reopened, "filing_ended": Cause.filing_ended, "obligation_filed": Cause.filed,
     "answer_taken_back": Cause.taken_back,
+    "answer_sent_back": Cause.sent_back,
 }  # fmt: skip
 OF_RULE = {"rule_created": Cause.rule, "rule_changed": Cause.rule, "rule_switched_on": Cause.rule}
 

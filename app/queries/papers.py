@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.folding import fold_reference
-from app.models import Attachment, Document, Member, Subject
+from app.models import Acknowledgement, Attachment, Document, Member, NotificationLedger, Subject
 from app.queries.sight import Sight
 
 LAST_CHARACTER = "\U0010ffff"  # Behind every text that begins alike.
@@ -126,16 +126,18 @@ def _files(session: Session, org: int, document_ids: Collection[int]) -> Mapping
 
 
 def read_file(session: Session, sight: Sight, subject_id: int, attachment_id: int) -> Content | None:
-    """The file of an entry, or None where there is none that the person may see."""
-    keeper = aliased(Attachment)
+    """The file of an entry, of a paper or of an answer, or None where there is none that the person may see."""
+    keeper, answer, claim = aliased(Attachment), Acknowledgement, NotificationLedger
     content = func.coalesce(Attachment.content, keeper.content)
     query = (
         select(Attachment.file_name, Attachment.media_type, content)
-        .join(Document, and_(Document.org_id == sight.org, Document.id == Attachment.document_id))
-        .join(Subject, and_(Subject.org_id == sight.org, Subject.id == Document.subject_id))
+        .outerjoin(Document, and_(Document.org_id == sight.org, Document.id == Attachment.document_id))
+        .outerjoin(answer, and_(answer.org_id == sight.org, answer.id == Attachment.acknowledgement_id))
+        .outerjoin(claim, and_(claim.org_id == sight.org, claim.id == answer.claim_id))
+        .join(Subject, Subject.id == func.coalesce(Document.subject_id, claim.subject_id))
         .outerjoin(keeper, and_(keeper.org_id == sight.org, keeper.id == Attachment.same_as_id))
         .where(Attachment.org_id == sight.org, Attachment.id == attachment_id, Attachment.dropped_at.is_(None))
-        .where(Subject.id == subject_id, sight.covers(Subject.site_id))
+        .where(Subject.org_id == sight.org, Subject.id == subject_id, sight.covers(Subject.site_id))
     )
     row: Any = session.execute(query).one_or_none()
     return Content(*row) if row else None

@@ -107,6 +107,10 @@ class Waiting:
     on: dt.date | None
     note: str | None
     claim_id: int | None
+    answer_id: int | None
+    whose_member_id: int | None
+    whose_post_id: int | None
+    whose: str | None
     delivery_id: int | None
     rank: int
     key: int
@@ -182,6 +186,8 @@ def open_deadlines(sight: Sight, **extra: Expression) -> Select[Any]:
     empty: dict[str, Expression] = {
         "what": cast(null(), Text), "since": cast(null(), TIMESTAMP(timezone=True)), "person": cast(null(), Text),
         "on": cast(null(), Date), "note": cast(null(), Text), "claim_id": cast(null(), BigInteger),
+        "answer_id": cast(null(), BigInteger), "whose_member_id": cast(null(), BigInteger),
+        "whose_post_id": cast(null(), BigInteger), "whose": cast(null(), Text),
         "delivery_id": cast(null(), BigInteger), "rank": rank_of_day(o.due_on), "key": o.id,
     }  # fmt: skip
     facts: list[Expression] = [
@@ -242,7 +248,7 @@ def to_check(sight: Sight) -> Select[Any]:
     """Somebody has said that it is done; the latest such answer is shown."""
     given = answers_of_deadline(
         Acknowledgement.acknowledged_at, Acknowledgement.done_on, Acknowledgement.note, claim.id.label("claim_id"),
-        Member.name,
+        Member.name, Acknowledgement.id.label("answer_id"),
     )  # fmt: skip
     given = given.join(Member, and_(Member.org_id == Acknowledgement.org_id, Member.id == Acknowledgement.member_id))
     latest = given.order_by(Acknowledgement.acknowledged_at.desc(), Acknowledgement.id.desc()).limit(1)
@@ -250,6 +256,7 @@ def to_check(sight: Sight) -> Select[Any]:
     facts: dict[str, Expression] = {
         "what": literal(str(Answer.done), Text), "since": said.c.acknowledged_at, "person": said.c.name,
         "on": said.c.done_on, "note": said.c.note, "claim_id": said.c.claim_id,
+        "answer_id": said.c.answer_id,
     }  # fmt: skip
     return open_deadlines(sight, **facts).join(said, true())
 
@@ -284,16 +291,21 @@ def told_and_silent(sight: Sight) -> Select[Any]:
 def answered_otherwise(sight: Sight) -> Select[Any]:
     """Not mine, or help asked for; settled when somebody is on it, or the entry was handed over since."""
     answer = aliased(Acknowledgement, name="a")
+    hers, its = aliased(Member, name="whose_member"), aliased(Post, name="whose_post")
     since = (AuditEvent.org_id == o.org_id, AuditEvent.subject_id == s.id, AuditEvent.at > answer.acknowledged_at)
     facts: dict[str, Expression] = {
         "what": answer.answer, "since": answer.acknowledged_at, "person": Member.name, "note": answer.note,
         "claim_id": claim.id, "rank": rank_of_instant(answer.acknowledged_at), "key": answer.id * 4,
+        "answer_id": answer.id, "whose_member_id": answer.whose_member_id, "whose_post_id": answer.whose_post_id,
+        "whose": func.coalesce(hers.name, its.name),
     }  # fmt: skip
     return (
         open_deadlines(sight, **facts)
         .join(claim, and_(claim.org_id == o.org_id, claim.obligation_id == o.id))
         .join(answer, and_(answer.org_id == claim.org_id, answer.claim_id == claim.id, stands(answer)))
         .join(Member, and_(Member.org_id == answer.org_id, Member.id == answer.member_id))
+        .outerjoin(hers, and_(hers.org_id == answer.org_id, hers.id == answer.whose_member_id))
+        .outerjoin(its, and_(its.org_id == answer.org_id, its.id == answer.whose_post_id))
         .where(answer.answer.in_((Answer.not_mine, Answer.help)), nobody_on_it(sight.org))
         .where(~exists().where(*since, AuditEvent.type.in_(HANDED_OVER)))
     )

@@ -47,6 +47,7 @@ class KindLine:
     recurrence: str | None
     recurrence_basis: str | None
     proof_needed: bool
+    staff_may_close: bool
 
     @property
     def what_to_do_es(self) -> str:
@@ -152,8 +153,9 @@ def kind(session: Session, org: int, kind_id: int) -> KindLine | None:
 
 
 def _kind_query(org: int) -> Any:
-    columns = (Kind.what_to_do, Kind.what_to_do_in, Kind.recurrence, Kind.recurrence_basis, Kind.proof_needed)
-    return select(Kind.id, Kind.name, Kind.wording, *columns).where(Kind.org_id == org)
+    columns = (Kind.what_to_do, Kind.what_to_do_in, Kind.recurrence, Kind.recurrence_basis)
+    closing = (Kind.proof_needed, Kind.staff_may_close)
+    return select(Kind.id, Kind.name, Kind.wording, *columns, *closing).where(Kind.org_id == org)
 
 
 def people(session: Session, org: int, now: dt.datetime, after: int | None = None) -> NamePage[PersonLine]:

@@ -10,6 +10,7 @@ from app.config import settings
 from app.domain.media import LARGEST_FILE
 from app.extensions import csrf, login
 from app.web import (
+    answer_checks,
     assets,
     calendar_feed,
     calendar_pages,
@@ -57,8 +58,8 @@ def serve(app: Flask) -> None:
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed,
-        settings_pages,
+        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, messages, calendar_pages,
+        calendar_feed, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -171,16 +171,28 @@ def decided(decision: Resolution) -> Callable[[Mapping[str, Any], Names], str]:
 def answered(detail: Mapping[str, Any], names: Names) -> str:
     until = f" until {on(detail, 'until_on')}" if detail.get("until_on") else ""
     done = f", on {on(detail, 'done_on')}" if detail.get("done_on") else ""
-    return f"{names.of('member', detail.get('member'))} answered: {word(detail.get('answer'), 'answer')}{until}{done}"
+    whose = names.of("whose_member_id", detail.get("whose_member_id")) or names.of(
+        "whose_post_id", detail.get("whose_post_id")
+    )
+    hers = f", it is {whose}’s" if whose else ""
+    said = f"{names.of('member', detail.get('member'))} answered: {word(detail.get('answer'), 'answer')}"
+    return f"{said}{until}{done}{hers}{with_file(detail)}"
 
 
 def paper_added(detail: Mapping[str, Any], _: Names) -> str:
-    """With what a reader needs to tell whether a file is still the same."""
     until = f", valid until {on(detail, 'valid_until')}" if detail.get("valid_until") else ""
     renewed = ", with which it was renewed" if detail.get("obligation_id") else ""
+    return f"Added the paper {detail['number']}{until}{renewed}{with_file(detail)}"
+
+
+def with_file(detail: Mapping[str, Any]) -> str:
+    """With what a reader needs to tell whether a file is still the same."""
     file = detail.get("file") or {}
-    kept = f", with the file {file['name']} (SHA-256 {file['sha256']})" if file else ""
-    return f"Added the paper {detail['number']}{until}{renewed}{kept}"
+    return f", with the file {file['name']} (SHA-256 {file['sha256']})" if file else ""
+
+
+def about_answer(did: str) -> Callable[[Mapping[str, Any], Names], str]:
+    return lambda d, n: f"{did} the answer of {n.of('member', d.get('member'))}: {word(d.get('answer'), 'answer')}"
 
 
 BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
@@ -223,6 +235,8 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     **{f"doubt_resolved_{decision}": decided(decision) for decision in Resolution},
     "opened": lambda d, n: f"{n.of('member', d.get('member')) or 'Somebody'} opened the alert in the app",
     "acknowledged": answered,
+    "answer_accepted": about_answer("Accepted"),
+    "answer_sent_back": about_answer("Sent back"),
     "answer_taken_back": lambda d, n: f"{n.of('member', d.get('member'))} took back: {word(d.get('answer'), 'answer')}",
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
+from typing import Any
 
 from flask import Blueprint, Response, abort, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -12,8 +12,9 @@ from app.domain.errors import Refused
 from app.operations import answers
 from app.queries.inbox import Alert, read_inbox
 from app.web.access import Visit, for_roles
-from app.web.entry_fields import in_words
+from app.web.answer_form import names_offered, place, said_in, typed_answer
 from app.web.hypermedia import VARY, go_to, page_or_fragment, wants_fragment
+from app.web.typed_form import Form, was_done
 
 pages = Blueprint("inbox", __name__)
 
@@ -24,7 +25,9 @@ ANSWERING = (Role.admin, Role.officer, Role.staff)
 @for_roles(*ANSWERING)
 def index(visit: Visit) -> ResponseReturnValue:
     alerts = read_inbox(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
-    return page_or_fragment("inbox/index.html", "inbox/fragments/_list.html", visit=visit, alerts=alerts)
+    view: dict[str, Any] = {"visit": visit, "alerts": alerts, "whose": names_offered(visit, alerts)}
+    is_closed = request.args.get("closed") == "yes"
+    return page_or_fragment("inbox/index.html", "inbox/fragments/_list.html", is_closed=is_closed, **view)
 
 
 @pages.get("/o/<slug>/inbox/unread")
@@ -38,7 +41,8 @@ def unread(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ANSWERING)
 def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
     found = alert_of(visit, claim_id) or abort(404)
-    return page_or_fragment("inbox/alert.html", "inbox/fragments/_alert.html", visit=visit, alert=found, typed={})
+    view: dict[str, Any] = {"visit": visit, "alert": found, "form": None, "whose": names_offered(visit, [found])}
+    return page_or_fragment("inbox/alert.html", "inbox/fragments/_alert.html", **view)
 
 
 @pages.post("/o/<slug>/inbox/<int:claim_id>/opened")
@@ -54,21 +58,19 @@ def opened(visit: Visit, claim_id: int) -> ResponseReturnValue:
 @pages.post("/o/<slug>/inbox/<int:claim_id>/answer")
 @for_roles(*ANSWERING)
 def answer(visit: Visit, claim_id: int) -> ResponseReturnValue:
-    typed = {name: request.form.get(name, "").strip() for name in ("answer", "until_on", "note")}
+    form, given = typed_answer(), []
+    answer, said = said_in(form, visit, alert_of(visit, claim_id))
+
+    def give() -> None:
+        given.append(answers.acknowledge_claim(visit.act, visit.person.member_id, claim_id, answer, **said))
+
     try:
-        until = dt.date.fromisoformat(typed["until_on"]) if typed["answer"] == "on_it" and typed["until_on"] else None
-    except ValueError:
-        return refused(visit, claim_id, typed, f"{typed['until_on']} is not a date: write it as 2027-03-31.")
-    try:
-        with visit.act.session.begin_nested():
-            answers.acknowledge_claim(
-                visit.act, visit.person.member_id, claim_id, typed["answer"], until_on=until, note=typed["note"]
-            )
-    except Refused as fault:
-        return refused(visit, claim_id, typed, worded(fault))
+        was_done(visit.act, form, give, place)
     except LookupError:
         abort(404)
-    return done(visit, claim_id, "Your answer is noted.")
+    return (
+        done(visit, claim_id, "Your answer is noted.", given[0].is_closed) if given else refused(visit, claim_id, form)
+    )
 
 
 @pages.post("/o/<slug>/inbox/<int:claim_id>/take-back")
@@ -76,7 +78,7 @@ def answer(visit: Visit, claim_id: int) -> ResponseReturnValue:
 def take_back(visit: Visit, claim_id: int) -> ResponseReturnValue:
     try:
         answers.take_back_claim(visit.act, visit.person.member_id, claim_id)
-    except (LookupError, Refused):  # At a site out of sight it is not there for this person.
+    except (LookupError, Refused):  # It is at a site out of sight, or closed with the answer: it is not there any more.
         abort(404)
     return done(visit, claim_id, "Your answer is taken back.")
 
@@ -86,24 +88,17 @@ def alert_of(visit: Visit, claim_id: int) -> Alert | None:
     return found[0] if found else None
 
 
-def done(visit: Visit, claim_id: int, words: str) -> ResponseReturnValue:
+def done(visit: Visit, claim_id: int, words: str, is_closed: bool = False) -> ResponseReturnValue:
     """For htmx the card as it is now; else the inbox. What is silent by the answer is gone from both."""
     if not wants_fragment():
-        return go_to(url_for("inbox.index", slug=visit.place.slug) + f"#alert-{claim_id}")
-    found = alert_of(visit, claim_id)
-    card = render_template("inbox/fragments/_answered.html", visit=visit, alert=found, typed={})
+        closed = "yes" if is_closed else None
+        return go_to(url_for("inbox.index", slug=visit.place.slug, closed=closed) + f"#alert-{claim_id}")
+    view: dict[str, Any] = {"visit": visit, "alert": alert_of(visit, claim_id), "form": None, "is_closed": is_closed}
+    card = render_template("inbox/fragments/_answered.html", **view)
     return Response(card, headers={"Vary": VARY, "X-Said": words.replace(" ", "%20")})
 
 
-def refused(visit: Visit, claim_id: int, typed: dict[str, str], fault: str) -> ResponseReturnValue:
+def refused(visit: Visit, claim_id: int, form: Form) -> ResponseReturnValue:
     found = alert_of(visit, claim_id) or abort(404)
-    view = {"visit": visit, "alert": found, "typed": typed, "fault": fault}
+    view: dict[str, Any] = {"visit": visit, "alert": found, "form": form, "whose": names_offered(visit, [found])}
     return page_or_fragment("inbox/alert.html", "inbox/fragments/_alert.html", 422, **view)
-
-
-def worded(fault: Refused) -> str:
-    """The refusal of a command, in the words of the page."""
-    said = str(fault)
-    if "an answer: write one of" in said:
-        return "Choose one of the answers."
-    return "Choose the day until which you are on it." if "--until" in said and "needs" in said else in_words(said)

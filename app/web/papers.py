@@ -1,4 +1,4 @@
-"""The files of papers, given back as they came: always to be saved, never shown as a page of ours.
+"""The files of papers and of answers, given back as they came: always to be saved, never shown as a page of ours.
 
 Whoever may see the page of the entry may have its files.
 """

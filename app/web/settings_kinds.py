@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import render_template
 from flask.typing import ResponseReturnValue
 
@@ -18,8 +20,11 @@ from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, was_done
 
 FIELDS = ("name", "wording", "what_to_do", "what_to_do_es", "recurrence", "recurrence_basis")
-PROOF = "proof_needed"
+SWITCHES = ("proof_needed", "staff_may_close")
 FORM = "settings/fragments/_kind_form.html"
+NEW: dict[str, Any] = (
+    dict.fromkeys(FIELDS, "") | {"wording": operations.NEW_KIND_WORDING} | {name: [] for name in SWITCHES}
+)
 
 
 @pages.get("/o/<slug>/settings/kinds")
@@ -32,7 +37,7 @@ def kinds(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/settings/kinds/new")
 @for_roles(*ADMINS)
 def new_kind(visit: Visit) -> ResponseReturnValue:
-    return kind_page(visit, Form(dict.fromkeys(FIELDS, "") | {"wording": operations.NEW_KIND_WORDING, PROOF: []}), None)
+    return kind_page(visit, Form(NEW), None)
 
 
 @pages.post("/o/<slug>/settings/kinds")
@@ -48,8 +53,8 @@ def add_kind(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def kind(visit: Visit, kind_id: int) -> ResponseReturnValue:
     found = found_kind(visit, kind_id)
-    proof = ["yes"] if found.proof_needed else []
-    return kind_page(visit, Form({name: getattr(found, name) or "" for name in FIELDS} | {PROOF: proof}), found)
+    switches = {name: ["yes"] if getattr(found, name) else [] for name in SWITCHES}
+    return kind_page(visit, Form({name: getattr(found, name) or "" for name in FIELDS} | switches), found)
 
 
 @pages.post("/o/<slug>/settings/kinds/<int:kind_id>")
@@ -71,7 +76,7 @@ def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseRetur
 
 
 def typed_kind() -> Form:
-    form = sent(*FIELDS, lists=(PROOF,))
+    form = sent(*FIELDS, lists=SWITCHES)
     form.check("name", typed.one_line, form.values["name"], "The name of the kind")
     if form.check("wording", operations.check_wording, form.values["wording"]) is None:
         form.faults["wording"] = "Choose one of the two."
@@ -86,5 +91,5 @@ def said_of(form: Form) -> KindText:
     said = {name: form.values[name].strip() for name in FIELDS}
     return KindText(
         said["name"], said["wording"], said["what_to_do"], {"es": said["what_to_do_es"]},
-        said["recurrence"], said["recurrence_basis"], bool(form.values[PROOF]),
+        said["recurrence"], said["recurrence_basis"], *(bool(form.values[name]) for name in SWITCHES),
     )  # fmt: skip

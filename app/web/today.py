@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from flask import Blueprint, abort, request
+from flask import Blueprint, Response, abort, request
 from flask.typing import ResponseReturnValue
 
 from app.config import settings
+from app.domain.acts import Answer
+from app.queries.answer_files import read_answer_files
 from app.queries.missing import read_missing
-from app.queries.queues import Queue, read_queue
+from app.queries.queues import Queue, Waiting, read_queue
+from app.queries.sight import Sight
 from app.queries.today import NUMBERED, read_board, read_unwatched
 from app.queries.watch import patience
 from app.queries.watched import Gap
 from app.web.access import MANAGERS, Visit, for_roles
+from app.web.entry_fields import Options
+from app.web.entry_people import candidates_for, responsibles
 from app.web.hypermedia import page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
 from app.web.navigation import stops_of
+from app.web.typed_form import Form
 from app.web.words import word
 
 pages = Blueprint("today", __name__)
@@ -64,10 +71,24 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
 def waiting(visit: Visit, queue: str) -> ResponseReturnValue:
     if queue not in set(Queue):
         abort(404)
-    sight, chosen = sight_of(visit), Queue(queue)
+    return queue_page(visit, Queue(queue))
+
+
+def queue_page(visit: Visit, queue: Queue, form: Form | None = None, answer_id: int | None = None) -> Response:
+    """The list of a queue; after a decision that was refused, with what was typed in the row of that answer."""
+    sight = sight_of(visit)
     site_id = asked_site(sight)
-    page = read_queue(visit.act.session, sight, chosen, site_id, asked_after())
-    shown: dict[str, Any] = {"page": page, "queue": chosen, "named_sites": named(sight.in_use), "site_id": site_id}
-    return page_or_fragment(
-        "today/waiting.html", "today/fragments/_waiting.html", visit=visit, more=next_page(page), **shown
-    )
+    page = read_queue(visit.act.session, sight, queue, site_id, asked_after())
+    asked = [row for row in page.rows if row.answer_id is not None]
+    shown: dict[str, Any] = {"page": page, "queue": queue, "named_sites": named(sight.in_use), "site_id": site_id}
+    shown |= {"form": form, "refused_id": answer_id, "owners": owners_at(visit, sight, asked)}
+    shown["files"] = read_answer_files(visit.act.session, visit.act.org, [int(row.answer_id or 0) for row in asked])
+    more = next_page(page) if form is None else None
+    pair = ("today/waiting.html", "today/fragments/_waiting.html")
+    return page_or_fragment(*pair, 422 if form else 200, visit=visit, more=more, **shown)
+
+
+def owners_at(visit: Visit, sight: Sight, rows: Sequence[Waiting]) -> dict[int, Options]:
+    """By site, to whom an entry can be handed over, where somebody says that it is not theirs."""
+    sites = {row.site_id for row in rows if row.what != Answer.done}
+    return {one: responsibles(visit, candidates_for(visit, [sight.sites[one]])) for one in sites}

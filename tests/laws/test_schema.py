@@ -39,7 +39,8 @@ CONTRACT = {
     "site": "org_id id name timezone country region alert_from archived_at",
     "post": "org_id id name",
     "site_post": "org_id site_id post_id member_id from_on until_on?",
-    "kind": "org_id id name wording what_to_do what_to_do_in recurrence? recurrence_basis? proof_needed",
+    "kind": "org_id id name wording what_to_do what_to_do_in recurrence? recurrence_basis? proof_needed "
+    "staff_may_close",
     "subject": "org_id id site_id kind_id reference reference_key title owner_member_id? owner_post_id? holder_id? "
     "part_of_id? due_from? recurrence? recurrence_basis? series_from? series_through? series_next? "
     "status snoozed_until? legal_basis notes extra",
@@ -47,8 +48,8 @@ CONTRACT = {
     "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result? follows_id?",
     "document": "org_id id subject_id obligation_id? number number_key issuer issued_on? valid_from? valid_until? "
     "replaces_id? note added_at added_by? withdrawn_at? withdrawn_by? is_proof",
-    "attachment": "org_id id document_id file_name media_type size sha256 content? added_at added_by? same_as_id? "
-    "dropped_at?",
+    "attachment": "org_id id document_id? acknowledgement_id? file_name media_type size sha256 content? added_at "
+    "added_by? same_as_id? dropped_at?",
     "alert_rule": "org_id id name channels only_if is_active version archived_at",
     "rule_threshold": "org_id rule_id threshold",
     "rule_kind": "org_id rule_id kind_id",
@@ -62,7 +63,7 @@ CONTRACT = {
     "resend_of? resolution? resolved_by? resolved_at?",
     "delivery_attempt": "org_id id delivery_id at verb reply outcome",
     "acknowledgement": "org_id id claim_id member_id acknowledged_at answer until_on? done_on? note taken_back_at? "
-    "sent_back_at?",
+    "sent_back_at? sent_back_note? accepted_at? checked_by? whose_member_id? whose_post_id?",
     "scan_run": "org_id id",
     "watermark": "org_id site_id scanned_through scan_run_id",
     "scan_queue": "n org_id subject_id? rule_id? wake_on?",

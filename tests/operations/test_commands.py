@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,13 +13,13 @@ import pytest
 from argon2 import PasswordHasher
 from click.testing import CliRunner, Result
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, text, update
 
 from app.cli import main
 from app.database import transaction
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.models import Account, Acknowledgement, Organisation, SitePost
+from app.models import Account, Acknowledgement, Organisation, Site, SitePost
 from app.trail.act import Act
 from tests import factories
 from tests.factories import NOW, Acme
@@ -223,6 +224,44 @@ def test_a_person_answers_an_alert_and_takes_it_back(permit: int, acme: Acme, on
     assert onus.changed(*words, "--take-back")
     assert not onus.changed(*words, "--take-back")
     assert "was not sent to bruno" in onus.refusal("acknowledge", "P-1", "--as", STAFF, "--answer", "seen")
+
+
+def test_the_five_moments_of_a_supervisor_and_what_an_officer_makes_of_them(
+    permit: int, acme: Acme, onus: Onus, tmp_path: Path
+) -> None:
+    row(acme, lambda act: factories.rule(act, "Permits", ("30d",), to=("role:staff",)))
+
+    def tell(hour: int) -> int:
+        """Scan and deliver at this hour of Madrid, an hour ahead of UTC; how many alerts have arrived by then."""
+        with acme.watching(NOW.replace(hour=hour - 1)) as act:
+            scan(act, trigger="command", full=True)
+            deliver(act)
+            return int(act.session.scalar(text("select count(delivered_at) from delivery")) or 0)
+
+    row(acme, lambda act: act.session.execute(update(Site).values(alert_from=dt.time(6))))
+    assert (tell(5), tell(6)) == (0, 1)
+    bruno = ["acknowledge", "P-1", "--as", STAFF]
+    assert onus.changed(*bruno, "--answer", "help", "--note", "Which bottle?")
+    assert onus.changed(*bruno, "--answer", "not_mine", "--whose", OFFICER)
+    assert onus.changed(*bruno, "--take-back")
+    photo, page = tmp_path / "IMG_1.jpg", tmp_path / "page.jpg"
+    photo.write_bytes(b"\xff\xd8\xff photo")
+    page.write_bytes(b"<html>")
+    done = [*bruno, "--answer", "done", "--done-on", "2027-02-27", "--file"]
+    assert "of a kind that is not kept" in onus.refusal(*done, str(page))
+    assert onus.changed(*done, str(photo))
+    [waiting] = onus.json("answer", "check", "list")["answers"]
+    assert (waiting["reference"], waiting["person"], waiting["files"]) == ("P-1", "bruno", ["IMG_1.jpg"])
+    one = str(waiting["id"])
+    assert onus.changed("answer", "check", "send-back", one, "--note", "It cannot be read.", "--as", OFFICER)
+    assert "was sent back already by ana" in onus.refusal("answer", "check", "accept", one)
+    assert "There is no answer 999" in onus.refusal("answer", "check", "accept", "999")
+    assert onus.changed(*done, str(photo))
+    listed = onus.run("answer", "check", "list").stdout
+    assert "P-1 2027-03-20: bruno says done on 2027-02-27 (IMG_1.jpg)" in listed
+    accepted = onus.json("answer", "check", "accept", listed.split()[0], "--as", OFFICER)
+    assert (accepted["met_on"], accepted["due_on"]) == ("2027-02-27", "2027-03-20")
+    assert onus.json("answer", "check", "list")["answers"] == []
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,18 @@ from app.ledger import answers, holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Attachment, Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
-from app.operations import attachments, batch_acts, documents, feeds, obligations, people, register, rules, uploads
+from app.operations import (
+    answer_checks,
+    attachments,
+    batch_acts,
+    documents,
+    feeds,
+    obligations,
+    people,
+    register,
+    rules,
+    uploads,
+)
 from app.operations.batch_plan import Order
 from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
@@ -44,6 +55,7 @@ SignIn = Callable[[str], "Browser"]
 ROLES = {"admin": ADMIN, "officer": OFFICER, "staff": STAFF, "inspector": INSPECTOR}
 TODAY = NOW.date()
 BEFORE = NOW - dt.timedelta(days=10)
+PNG = b"\x89PNG\r\n\x1a\n"
 NO_SUCH = 987_654_321  # An id that nobody has.
 NO_NUMBER_OF_OURS = 10**25  # One that no column could hold.
 HOSTILE = '<img src=x onerror=alert(1)>"><script>alert(\'x\')</script>{{7*7}} hx-get="/x" hx-trigger="load"'
@@ -89,7 +101,7 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
         act.session.add(SchedulerProcess(id=uuid.uuid4(), host="h", pid=1, version="1", started_at=BEFORE, **beat))
     with acme.acting() as act:
         place.ids["claim_id"] = claim_of(act, "P-1")
-        answer(act, acme.members[owner], worded)
+        place.ids["answer_id"] = answer(act, acme.members[owner], place.ids["post_id"], worded)
         feeds.make_feed(act, acme.members[owner], place.ids["yard_id"])
         end_some(act, acme.members[owner], worded)
         change_many(act, place, worded)
@@ -238,10 +250,18 @@ def hold_some(act: Act, worded: Callable[[str], str]) -> None:
     holds.hold(act, worded("the database was restored"))
 
 
-def answer(act: Act, member_id: int, worded: Callable[[str], str]) -> None:
-    for reference, said in (("DONE", Answer.done), ("MOVED", Answer.help), ("BACK", Answer.not_mine)):
-        note = worded("See the folder.")
-        answers.acknowledge_once(act, claim_id=claim_of(act, reference), member_id=member_id, answer=said, note=note)
+def answer(act: Act, member_id: int, post_id: int, worded: Callable[[str], str]) -> int:
+    """One of each that waits for an officer, with a file or whose it is, and one that was sent back; what is done."""
+    ids = {}
+    for reference, said in (
+        ("DONE", Answer.done), ("MOVED", Answer.help), ("BACK", Answer.not_mine), ("P-1.1", Answer.done),
+    ):  # fmt: skip
+        whose = post_id if said is Answer.not_mine else None
+        given = {"claim_id": claim_of(act, reference), "member_id": member_id, "note": worded("See the folder.")}
+        ids[reference] = answers.acknowledge_once(act, answer=said, whose_post_id=whose, **given) or 0
+    attachments.keep(act, attachments.SentFile(worded("drain.png"), PNG), member_id, acknowledgement_id=ids["DONE"])
+    answer_checks.send_back(act, ids["P-1.1"], worded("It cannot be read."), member_id)
+    return ids["DONE"]
 
 
 def end_some(act: Act, member_id: int, worded: Callable[[str], str]) -> None:

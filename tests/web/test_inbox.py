@@ -103,9 +103,9 @@ def test_an_answer_is_noted_and_can_be_taken_back(staffed: Acme, browser: SignIn
         f"/o/acme/inbox/{claim}/answer", htmx=htmx, answer="on_it", until_on="2027-03-10", note="Thursday"
     )
     assert answered.status_code == (200 if htmx else 303)
-    assert "You: On it until 10 March 2027" in bruno.get("/o/acme/inbox").text
+    assert "You:</strong> On it</span> until 10 March 2027" in bruno.get("/o/acme/inbox").text
     bruno.post(f"/o/acme/inbox/{claim}/take-back", htmx=htmx)
-    assert "You:" not in bruno.get("/o/acme/inbox").text
+    assert "You:</strong>" not in bruno.get("/o/acme/inbox").text
     assert count(staffed, "select count(*) from acknowledgement where taken_back_at is not null") == 1
     assert count(staffed, "select count(*) from notification_ledger where acknowledged_at is not null") == 0
 
@@ -115,7 +115,7 @@ def test_h28_a_double_click_is_one_answer(staffed: Acme, browser: SignIn, claim:
     bruno.get("/o/acme/inbox")
     first, second = (bruno.post(f"/o/acme/inbox/{claim}/answer", htmx=True, answer="seen") for _ in range(2))
     assert (first.status_code, second.status_code) == (200, 200)
-    assert "You: Got it" in second.text
+    assert "You:</strong> Got it" in second.text
     assert count(staffed, "select count(*) from acknowledgement") == 1
     assert count(staffed, "select count(*) from audit_event where type = 'acknowledged'") == 1
 

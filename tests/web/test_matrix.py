@@ -44,6 +44,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/today/<queue>": (MANAGERS, 200),
     "GET /o/<slug>/today/missing": (MANAGERS, 200),
     "GET /o/<slug>/today/unwatched": (MANAGERS, 200),
+    "POST /o/<slug>/today/answers/<int:answer_id>": (MANAGERS, 422),
     "GET /o/<slug>/register": (READERS, 200),
     "GET /o/<slug>/register/new": (MANAGERS, 200),
     "POST /o/<slug>/register/new": (MANAGERS, 422),

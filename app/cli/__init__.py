@@ -17,7 +17,9 @@ from app.cli import (
     batches,
     checks,
     database,
+    days_off,
     documents,
+    feeds,
     import_mistakes,
     import_people,
     imports,
@@ -85,5 +87,7 @@ for module in (
     mail,
     checks,
     ready,
+    days_off,
+    feeds,
 ):
     module.add_to(main)

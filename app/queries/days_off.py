@@ -40,6 +40,10 @@ class CalendarDay:
     holiday: str | None
     own: Sequence[str]
 
+    @property
+    def names(self) -> list[str]:
+        return [*filter(None, [self.holiday]), *self.own]
+
 
 def days_off(session: Session, org: int) -> list[DayOffLine]:
     """All of them, by their first day."""

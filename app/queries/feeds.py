@@ -88,6 +88,14 @@ class FeedLine:
 
 
 @dataclass(frozen=True)
+class FeedOwner(FeedLine):
+    """A feed in the list of all of them, with whose it is."""
+
+    member: str
+    email: str | None
+
+
+@dataclass(frozen=True)
 class Dated:
     """One deadline. `revision` counts the changes since it was opened, `changed_at` is the last one's instant."""
 
@@ -148,6 +156,21 @@ def feeds_of(session: Session, org: int, member_id: int) -> list[FeedLine]:
         .order_by(CalendarFeed.id.desc())
     )
     return [FeedLine(*row) for row in session.execute(query)]
+
+
+def feed_owners(session: Session, org: int, member_id: int | None = None) -> list[FeedOwner]:
+    """All feeds that are not revoked, or those of this member; by the name of whose they are."""
+    facts = (CalendarFeed.id, Site.name, CalendarFeed.created_at, CalendarFeed.last_read_at, Member.name, Member.email)
+    query = (
+        select(*facts)
+        .join(Member, and_(Member.org_id == org, Member.id == CalendarFeed.member_id))
+        .outerjoin(Site, and_(Site.org_id == org, Site.id == CalendarFeed.site_id))
+        .where(CalendarFeed.org_id == org, CalendarFeed.revoked_at.is_(None))
+        .order_by(Member.name, CalendarFeed.id)
+    )
+    if member_id is not None:
+        query = query.where(CalendarFeed.member_id == member_id)
+    return [FeedOwner(*row) for row in session.execute(query)]
 
 
 def read_dates(session: Session, feed: Feed, now: dt.datetime) -> list[Dated]:

@@ -110,6 +110,10 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/settings/sites/<int:site_id>": (ADMINS, 200),
     "POST /o/<slug>/settings/sites/<int:site_id>": (ADMINS, 422),
     "POST /o/<slug>/settings/sites/<int:site_id>/archive": (ADMINS, 422),  # Entries are watched there.
+    "GET /o/<slug>/settings/sites/<int:site_id>/calendar": (MANAGERS, 200),
+    "GET /o/<slug>/settings/days-off": (MANAGERS, 200),
+    "POST /o/<slug>/settings/days-off": (ADMINS, 422),
+    "POST /o/<slug>/settings/days-off/<int:day_off_id>/remove": (ADMINS, 303),  # It moves nothing.
     "GET /o/<slug>/settings/sites/ready": (MANAGERS, 200),
     "GET /o/<slug>/settings/sites/<int:site_id>/ready": (MANAGERS, 200),
     "GET /o/<slug>/settings/test-mail": (MANAGERS, 200),

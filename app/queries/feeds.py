@@ -19,6 +19,7 @@ from app.domain.acts import Role
 from app.domain.calendars import today
 from app.domain.errors import UnusableZone
 from app.models import Account, CalendarFeed, Member, Organisation, Site
+from app.queries.concern import CONCERNED
 from app.queries.sight import read_sight
 from app.queries.what_to_do import WHAT_TO_DO
 
@@ -38,17 +39,10 @@ from obligation o
 join subject s on s.org_id = :org and s.id = o.subject_id
 join site p on p.org_id = :org and p.id = s.site_id and p.archived_at is null
 join kind k on k.org_id = :org and k.id = s.kind_id
-join member m on m.org_id = :org and m.id = :member
 where o.org_id = :org
   and (o.closed_at is null and s.status = 'watched' or o.closed_at >= :since and s.status <> 'draft')
   and (cast(:seen as bigint[]) is null or s.site_id = any (cast(:seen as bigint[])))
-  and (not :concerned or s.owner_member_id = m.id or s.holder_id = m.id
-       or exists (select from site_post h
-                  join unnest(cast(:sites as bigint[]), cast(:todays as date[])) as d (site_id, today)
-                    on d.site_id = h.site_id
-                  where h.org_id = :org and h.member_id = m.id and h.site_id = s.site_id
-                    and h.post_id = s.owner_post_id
-                    and h.from_on <= d.today and (h.until_on is null or h.until_on >= d.today)))
+  and (not :concerned or {CONCERNED})
 order by o.due_on, o.id"""
 
 EVENTS = """

@@ -99,7 +99,7 @@ def typed_day_off(visit: Visit) -> tuple[Form, dict[str, Any]]:
 def first_day(text: str) -> dt.date:
     day = day_of(text)
     if day is None:
-        raise Refused("Choose the first day, or write it as 2027-04-03.")
+        raise Refused("Choose the first day.")
     return day
 
 

@@ -145,17 +145,6 @@ class Year:
         columns = zip(*(cells for _, cells in self.rows), strict=True)
         return [cell for column in columns for cell in column if cell is not None]
 
-    @property
-    def months(self) -> list[tuple[dt.date, int]]:
-        """The Monday with which each month begins on the strip, and how many weeks of it follow."""
-        found: list[tuple[dt.date, int]] = []
-        for week in self.weeks:
-            if found and (found[-1][0].year, found[-1][0].month) == (week.monday.year, week.monday.month):
-                found[-1] = (found[-1][0], found[-1][1] + 1)
-            else:
-                found.append((week.monday, 1))
-        return found
-
 
 @dataclass(frozen=True)
 class AgendaLine:

@@ -39,6 +39,7 @@ from obligation o
 join subject s on s.org_id = :org and s.id = o.subject_id
 join site p on p.org_id = :org and p.id = s.site_id and p.archived_at is null
 join kind k on k.org_id = :org and k.id = s.kind_id
+join member m on m.org_id = :org and m.id = :member
 where o.org_id = :org
   and (o.closed_at is null and s.status = 'watched' or o.closed_at >= :since and s.status <> 'draft')
   and (cast(:seen as bigint[]) is null or s.site_id = any (cast(:seen as bigint[])))

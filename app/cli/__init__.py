@@ -18,8 +18,10 @@ from app.cli import (
     batches,
     checks,
     database,
+    days_off,
     documents,
     exports,
+    feeds,
     filings,
     import_mistakes,
     import_people,
@@ -93,5 +95,7 @@ for module in (
     mail,
     checks,
     ready,
+    days_off,
+    feeds,
 ):
     module.add_to(main)

@@ -27,17 +27,29 @@ LAST_DAY = date(2079, 12, 31)
 
 @dataclass(frozen=True)
 class Calendar:
-    """The business days of a country, with its region's holidays; Monday to Friday where the country is not known."""
+    """The business days of a country, with its region's holidays; Monday to Friday where the country is not known.
+
+    Beside them an organisation's own days off: single dates, and months and days that are off in every year.
+    """
 
     country: str | None = None
     region: str | None = None
+    days_off: frozenset[date] = frozenset()
+    yearly_off: frozenset[tuple[int, int]] = frozenset()
 
     def is_business_day(self, day: date) -> bool:
         """Whether people work on this day: country weekends, public holidays and working weekends are respected."""
+        return self.is_open_to_the_public(day) and day not in self.days_off and not self._is_off_yearly(day)
+
+    def is_open_to_the_public(self, day: date) -> bool:
+        """Whether it is a business day of the country and region, the organisation's own days off apart."""
         country = _country_code(self.country)
         if country is None:
             return day.weekday() < SATURDAY
         return day not in _closed_days(country, _region_code(country, self.region), day.year)
+
+    def _is_off_yearly(self, day: date) -> bool:
+        return bool(self.yearly_off) and (day.month, day.day) in self.yearly_off
 
     def business_day_offset(self, day: date, count: int) -> date:
         """The count-th business day strictly after the day; strictly before it if negative; the day itself for 0."""
@@ -48,6 +60,16 @@ class Calendar:
             if self.is_business_day(day):
                 missing -= 1
         return day
+
+
+def public_holidays(calendar: Calendar, first: date, last: date) -> dict[date, str]:
+    """The public holidays from the first day to the last, by name, whatever day of the week they fall on."""
+    country = _country_code(calendar.country)
+    if country is None:
+        return {}
+    years = range(first.year, last.year + 1)
+    official = holidays.country_holidays(country, subdiv=_region_code(country, calendar.region), years=years)
+    return {day: name for day, name in sorted(official.items()) if first <= day <= last}
 
 
 def known_country(country: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.calendars import DAY, Calendar, not_before, today
+from app.domain.days_off import DayOff, calendar_of
 from app.domain.errors import Refused
 from app.domain.thresholds import alert_day, horizon
 from app.models.wanted import FILING_PENDING, FOLLOW_UP
@@ -85,10 +86,14 @@ left join watermark w on w.org_id = :org and w.site_id = p.id
 where p.org_id = :org
 order by p.id"""
 
+# Those without a site are of all of them.
+DAYS_OFF = "select site_id, on_day, until_day, is_yearly from day_off where org_id = :org order by id"
+
 
 def read_site_days(act: Act) -> SiteDays:
     """The day of each site at `act.now`, archived sites included: their claims must still be judged."""
     days, errors = {}, []
+    days_off = [(row.site_id, DayOff(row.on_day, row.until_day, row.is_yearly)) for row in act.run(DAYS_OFF)]
     for site in act.run(SITES):
         try:
             day = today(act.now, site.timezone)
@@ -97,7 +102,8 @@ def read_site_days(act: Act) -> SiteDays:
             errors.append({"org": site.slug, "site": site.name, "message": str(fault)})
             continue
         judged = never_back(day, site.scanned_through)
-        days[site.id] = Day(judged, Calendar(site.country, site.region), begins, site.scanned_through)
+        calendar = calendar_of(site.country, site.region, (one for at, one in days_off if at in (None, site.id)))
+        days[site.id] = Day(judged, calendar, begins, site.scanned_through)
     return SiteDays(days, errors)
 
 

@@ -31,6 +31,30 @@ class Site(Base):
     archived_at: Mapped[dt.datetime | None]
 
 
+class DayOff(Base):
+    """Days on which the organisation does not work, at one site or (without one) at all of them.
+
+    Business days are counted around them, beside the public holidays. Deleted when it is removed: the trail keeps it.
+    """
+
+    __tablename__ = "day_off"
+    __table_args__ = (
+        org_key(),
+        of_org("site_id", "site"),
+        CheckConstraint("until_day between on_day and on_day + 91", name="until_day"),
+        # Serves each look at the calendars, too, which reads all of an organisation.
+        UniqueConstraint("org_id", "site_id", "on_day", "until_day", "is_yearly", postgresql_nulls_not_distinct=True),
+    )
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    site_id: Mapped[int | None]
+    on_day: Mapped[dt.date]
+    until_day: Mapped[dt.date]  # The last day, included.
+    is_yearly: Mapped[bool] = mapped_column(server_default=text("false"))
+    name: Mapped[str]
+
+
 class Kind(Base):
     """Permit, training …: whether it expires or falls due, what to do about it, and how often it comes again."""
 

@@ -63,6 +63,12 @@ def revoke_feed(act: Act, member_id: int, feed_id: int) -> bool:
     return True
 
 
+def owner_of(act: Act, feed_id: int) -> int | None:
+    """Whose feed it is, revoked or not; None where there is none such."""
+    this = (CalendarFeed.org_id == act.org, CalendarFeed.id == feed_id)
+    return act.session.execute(select(CalendarFeed.member_id).where(*this)).scalar_one_or_none()
+
+
 def note_reading(act: Act, feed_id: int) -> None:
     """Note that it was read, once a day (UTC), so that its owner sees which address is in use.
 

@@ -21,6 +21,7 @@ from app.models import (
     Acknowledgement,
     AlertRule,
     Base,
+    DayOff,
     Delivery,
     Member,
     MemberSite,
@@ -51,6 +52,14 @@ class SiteRow:
     country: str | None = None
     region: str | None = None
     archived_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DayOffRow:
+    site_id: int | None
+    on_day: dt.date
+    until_day: dt.date
+    is_yearly: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +207,7 @@ class Register:
     rule_kinds: Sequence[RuleKindRow] = ()
     rule_sites: Sequence[RuleSiteRow] = ()
     rule_subjects: Sequence[RuleSubjectRow] = ()
+    days_off: Sequence[DayOffRow] = ()
 
 
 @dataclass(frozen=True)
@@ -246,6 +256,7 @@ def read_register(session: Session, org: int, subject_ids: Ids | None = None) ->
         rule_kinds=_rows(session, org, RuleKind, RuleKindRow),
         rule_sites=_rows(session, org, RuleSite, RuleSiteRow),
         rule_subjects=_rows(session, org, RuleSubject, RuleSubjectRow),
+        days_off=_rows(session, org, DayOff, DayOffRow),
     )
 
 

@@ -19,6 +19,7 @@ from app.domain.acts import Role
 from app.domain.calendars import today
 from app.domain.errors import UnusableZone
 from app.models import Account, CalendarFeed, Member, Organisation, Site
+from app.queries.concern import CONCERNED
 from app.queries.sight import read_sight
 from app.queries.what_to_do import WHAT_TO_DO
 
@@ -42,13 +43,7 @@ join member m on m.org_id = :org and m.id = :member
 where o.org_id = :org
   and (o.closed_at is null and s.status = 'watched' or o.closed_at >= :since and s.status <> 'draft')
   and (cast(:seen as bigint[]) is null or s.site_id = any (cast(:seen as bigint[])))
-  and (not :concerned or s.owner_member_id = m.id or s.holder_id = m.id
-       or exists (select from site_post h
-                  join unnest(cast(:sites as bigint[]), cast(:todays as date[])) as d (site_id, today)
-                    on d.site_id = h.site_id
-                  where h.org_id = :org and h.member_id = m.id and h.site_id = s.site_id
-                    and h.post_id = s.owner_post_id
-                    and h.from_on <= d.today and (h.until_on is null or h.until_on >= d.today)))
+  and (not :concerned or {CONCERNED})
 order by o.due_on, o.id"""
 
 EVENTS = """
@@ -85,6 +80,14 @@ class FeedLine:
     site: str | None
     created_at: dt.datetime
     last_read_at: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class FeedOwner(FeedLine):
+    """A feed in the list of all of them, with whose it is."""
+
+    member: str
+    email: str | None
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,21 @@ def feeds_of(session: Session, org: int, member_id: int) -> list[FeedLine]:
         .order_by(CalendarFeed.id.desc())
     )
     return [FeedLine(*row) for row in session.execute(query)]
+
+
+def feed_owners(session: Session, org: int, member_id: int | None = None) -> list[FeedOwner]:
+    """All feeds that are not revoked, or those of this member; by the name of whose they are."""
+    facts = (CalendarFeed.id, Site.name, CalendarFeed.created_at, CalendarFeed.last_read_at, Member.name, Member.email)
+    query = (
+        select(*facts)
+        .join(Member, and_(Member.org_id == org, Member.id == CalendarFeed.member_id))
+        .outerjoin(Site, and_(Site.org_id == org, Site.id == CalendarFeed.site_id))
+        .where(CalendarFeed.org_id == org, CalendarFeed.revoked_at.is_(None))
+        .order_by(Member.name, CalendarFeed.id)
+    )
+    if member_id is not None:
+        query = query.where(CalendarFeed.member_id == member_id)
+    return [FeedOwner(*row) for row in session.execute(query)]
 
 
 def read_dates(session: Session, feed: Feed, now: dt.datetime) -> list[Dated]:

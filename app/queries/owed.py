@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from app.domain import calendars
@@ -17,7 +17,7 @@ from app.domain.calendars import Calendar
 from app.domain.delivery import TOLD, Reason, Standing, State
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day, parse, sharpest_first
-from app.queries.facts import ClaimRow, Facts, ObligationRow, Reach, RuleRow, SiteRow, SubjectRow
+from app.queries.facts import ClaimRow, DayOffRow, Facts, ObligationRow, Reach, RuleRow, SiteRow, SubjectRow
 
 FOLLOW_UP = "@"  # In the place of a threshold, before the day to ask again.
 
@@ -91,6 +91,7 @@ class Check:
         self.reach = Reach(register)
         self.sites = {site.id: site for site in register.sites}
         self.days = local_days(facts, now)
+        self.calendars = {site.id: calendar_at(site, register.days_off) for site in register.sites}
         self.subjects = {subject.id: subject for subject in register.subjects}
         self.thresholds: defaultdict[int, list[str]] = defaultdict(list)
         for row in register.thresholds:
@@ -122,7 +123,7 @@ class Check:
         self, rule: RuleRow, obligation: ObligationRow, site: SiteRow, today: dt.date, claims: dict[str, ClaimRow]
     ) -> dict[str, dt.date]:
         """The thresholds of the rule that are wanted and crossed, with their alert days."""
-        subject, calendar = self.subjects[obligation.subject_id], Calendar(site.country, site.region)
+        subject, calendar = self.subjects[obligation.subject_id], self.calendars[site.id]
         crossed: dict[str, dt.date] = {}
         if is_filing_pending(obligation) and obligation.in_force_meanwhile == InForce.yes:
             return crossed
@@ -183,6 +184,24 @@ def local_days(facts: Facts, now: dt.datetime) -> dict[int, dt.date]:
         except UnusableZone:
             continue
     return days
+
+
+def calendar_at(site: SiteRow, days_off: Iterable[DayOffRow]) -> Calendar:
+    """The business days of the site: public holidays, and what the organisation takes off there or everywhere."""
+    dates: set[dt.date] = set()
+    yearly: set[tuple[int, int]] = set()
+    for row in days_off:
+        if row.site_id is not None and row.site_id != site.id:
+            continue
+        ordinals = range(row.on_day.toordinal(), row.until_day.toordinal() + 1)
+        days = {dt.date.fromordinal(ordinal) for ordinal in ordinals}
+        if not row.is_yearly:
+            dates |= days
+            continue
+        yearly |= {(day.month, day.day) for day in days}
+        if any((day.month, day.day) == (2, 28) for day in days) and any((day.month, day.day) == (3, 1) for day in days):
+            yearly.add((2, 29))  # The period goes over the end of February.
+    return Calendar(site.country, site.region, frozenset(dates), frozenset(yearly))
 
 
 def promises(facts: Facts) -> tuple[dict[int, dt.date], set[int]]:

@@ -86,6 +86,12 @@ class Filters:
     shown: Shown = Shown.all
     sort: Sort = Sort.due
     descending: bool = False
+    due_from: dt.date | None = None  # Between these days, both included, an entry has an open deadline: that is shown.
+    due_until: dt.date | None = None
+
+    @property
+    def is_dated(self) -> bool:
+        return self.due_from is not None or self.due_until is not None
 
 
 @dataclass(frozen=True)
@@ -180,7 +186,7 @@ def read_line(session: Session, sight: Sight, subject_id: int) -> Line | None:
 
 def _entries(sight: Sight, filters: Filters) -> CTE:
     """Every entry that the person sees, with its next open deadline and its place in the order."""
-    org, whole, day, due = sight.org, aliased(Subject), sight.days(), _next_deadline(sight.org)
+    org, whole, day, due = sight.org, aliased(Subject), sight.days(), _next_deadline(sight.org, filters)
     is_filed = and_(due.c.filed_on.is_not(None), due.c.filing_ended_on.is_(None))
     columns = (
         *OWN_COLUMNS, Kind.name.label("kind"), Kind.wording, Member.name.label("owner"), Post.name.label("owner_post"),
@@ -200,13 +206,17 @@ def _entries(sight: Sight, filters: Filters) -> CTE:
     return query.cte("entries")
 
 
-def _next_deadline(org: int) -> Subquery:
-    """The open deadline of each entry that is due first.
+def _next_deadline(org: int, filters: Filters) -> Subquery:
+    """The open deadline of each entry that is due first, of the days that are asked for.
 
     For all at once, not entry by entry: right after an import, before the database has counted what is there, it
     would look for each one's among all of them.
     """
     open_ones = select(Obligation).where(Obligation.org_id == org, Obligation.closed_at.is_(None))
+    if filters.due_from is not None:
+        open_ones = open_ones.where(Obligation.due_on >= filters.due_from)
+    if filters.due_until is not None:
+        open_ones = open_ones.where(Obligation.due_on <= filters.due_until)
     first = open_ones.ext(distinct_on(Obligation.subject_id)).order_by(Obligation.subject_id, Obligation.due_on)
     return first.subquery("due")
 
@@ -248,6 +258,10 @@ def _conditions(session: Session, sight: Sight, filters: Filters, entries: CTE) 
         found.append(columns.site_id == filters.site_id)
     if filters.kind_id is not None:
         found.append(columns.kind_id == filters.kind_id)
+    if filters.is_dated:
+        found.append(columns.due_on.is_not(None))
+        if filters.shown != Shown.archived:
+            found.append(columns.status != Status.archived)  # Nothing is due of what is gone.
     if filters.responsible:
         found.append(_responsible(filters.responsible, columns))
     if filters.shown in (Shown.watched, Shown.not_watched):

@@ -19,6 +19,7 @@ from app.domain.calendars import Calendar
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day, follow_up, horizon, parse, sharpest_first
 from app.models import Acknowledgement, NotificationLedger, Obligation, Site, Subject
+from app.queries.days_off import DayOffLine, calendar_at, days_off
 from app.queries.rules import RuleLine
 
 PENDING = and_(Obligation.filed_on.is_not(None), Obligation.filing_ended_on.is_(None))
@@ -55,15 +56,16 @@ def _days(session: Session, org: int, now: dt.datetime, rule: RuleLine) -> dict[
     query = query.where(Site.org_id == org, Site.archived_at.is_(None))
     if rule.sites:
         query = query.where(Site.id.in_(rule.sites))
-    return dict(_usable(session.execute(query), now))
+    return dict(_usable(session.execute(query), days_off(session, org), now))
 
 
-def _usable(rows: Any, now: dt.datetime) -> Iterator[tuple[int, Day]]:
+def _usable(rows: Any, off: Sequence[DayOffLine], now: dt.datetime) -> Iterator[tuple[int, Day]]:
     for row in rows:
         try:
-            yield row.id, Day(calendars.today(now, row.timezone), Calendar(row.country, row.region))
+            today = calendars.today(now, row.timezone)
         except UnusableZone:
             continue  # Nobody knows its day; nothing is told there until somebody corrects the zone.
+        yield row.id, Day(today, calendar_at(off, row.id, row.country, row.region))
 
 
 def _due(org: int, rule: RuleLine, days: Mapping[int, Day]) -> Any:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, abort, request, url_for
+from flask import Response, abort, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.config import settings
-from app.domain.acts import Role
 from app.operations import feeds
 from app.queries.feeds import feeds_of
 from app.queries.sight import read_sight
 from app.trail.act import Act
+from app.web import calendar_year
 from app.web.access import Visit, for_roles
+from app.web.calendar_area import EVERYBODY, pages
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.typed_form import Form, sent, was_done
 
-pages = Blueprint("calendar", __name__)
+# The other pages of the calendar add themselves to the one blueprint.
+__all__ = ["calendar_year", "pages"]
 
-EVERYBODY = tuple(Role)  # Inspectors, too: an address is their own way of reading, and changes nothing of the register.
 MINE = "mine"
 PAGE = ("calendar/index.html", "calendar/fragments/_calendar.html")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from enum import StrEnum
 from typing import TypeVar
 
 from flask import Blueprint, request, url_for
 from flask.typing import ResponseReturnValue
 
+from app.domain.errors import Refused
+from app.operations.typed import iso
 from app.queries.register import NOBODY, Filters, Shown, Sort, read_page
 from app.queries.register_choices import read_kinds, read_owners
 from app.queries.sight import Sight
@@ -17,7 +20,7 @@ from app.web.entry_texts import NewEntry
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import sight_of
 from app.web.tags import left_of, tags_of
-from app.web.typed_form import Form, was_done
+from app.web.typed_form import Form, day_of, was_done
 
 pages = Blueprint("register", __name__)
 
@@ -91,6 +94,8 @@ def read_filters() -> Filters:
         shown=known(Shown, request.args.get("state", ""), Shown.all),
         sort=known(Sort, request.args.get("sort", ""), Sort.due),
         descending=request.args.get("order") == "down",
+        due_from=known_day(request.args.get("from", "")),
+        due_until=known_day(request.args.get("until", "")),
     )
 
 
@@ -104,6 +109,8 @@ def asked(filters: Filters) -> dict[str, str]:
         "state": "" if filters.shown == Shown.all else filters.shown.value,
         "sort": "" if filters.sort == Sort.due else filters.sort.value,
         "order": "down" if filters.descending else "",
+        "from": iso(filters.due_from) or "",
+        "until": iso(filters.due_until) or "",
     }
     return {name: value for name, value in said.items() if value}
 
@@ -124,6 +131,13 @@ def options(visit: Visit, sight: Sight) -> dict[str, list[tuple[str, str]]]:
 
 def number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
+def known_day(text: str) -> dt.date | None:
+    try:
+        return day_of(text)
+    except Refused:
+        return None
 
 
 def known(codes: type[Code], text: str, otherwise: Code) -> Code:

@@ -11,9 +11,11 @@ from flask.typing import ResponseReturnValue
 
 from app.domain import calendars
 from app.operations import people, places, typed
+from app.operations.calendar_changes import Foresight
 from app.queries import settings as queries
 from app.queries.settings import SiteLine
 from app.web.access import MANAGERS, Visit, for_roles
+from app.web.foreseen import foreseen
 from app.web.listing import asked_number, sight_of
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, time_of, was_done
@@ -63,10 +65,18 @@ def site(visit: Visit, site_id: int) -> ResponseReturnValue:
 @pages.post("/o/<slug>/settings/sites/<int:site_id>")
 @for_roles(*ADMINS)
 def change_site(visit: Visit, site_id: int) -> ResponseReturnValue:
-    found, (form, facts) = found_site(visit, site_id), typed_site()
-    if was_done(visit.act, form, lambda: places.change_site(visit.act, site_id, **facts), beside("name")):
+    """Save it; or, where another zone, country or region would move something, show that first."""
+    found, (form, facts), foresight = found_site(visit, site_id), typed_site(), None
+
+    def change() -> bool:
+        return places.change_site(visit.act, site_id, **facts)
+
+    place = {name: facts[name] for name in ("timezone", "country", "region")}
+    if any(getattr(found, name) != value for name, value in place.items()):
+        foresight = foreseen(visit.act, form, change, *place.values(), place=beside("name"))
+    if foresight is None and was_done(visit.act, form, change, beside("name")):
         return back_to(visit, "sites")
-    return site_page(visit, form, found)
+    return site_page(visit, form, found, foresight)
 
 
 @pages.post("/o/<slug>/settings/sites/<int:site_id>/archive")
@@ -82,8 +92,11 @@ def found_site(visit: Visit, site_id: int) -> SiteLine:
     return or_404(queries.site(visit.act.session, visit.act.org, visit.act.now, site_id))
 
 
-def site_page(visit: Visit, form: Form, found: SiteLine | None) -> ResponseReturnValue:
-    return form_page(visit, FORM, f"Site {found.name}" if found else "Add a site", form, site=found, zones=zones())
+def site_page(
+    visit: Visit, form: Form, found: SiteLine | None, foresight: Foresight | None = None
+) -> ResponseReturnValue:
+    heading = f"Site {found.name}" if found else "Add a site"
+    return form_page(visit, FORM, heading, form, site=found, zones=zones(), foresight=foresight)
 
 
 def typed_site() -> tuple[Form, dict[str, Any]]:

@@ -47,6 +47,7 @@ def test_an_address_is_made_read_and_revoked(acme: Acme, site: Site, tab: Callab
     hand, page = Mouse(one.page), one.go("/")
     sign_in(hand, ADMIN)
     hand.follow("Calendar")
+    hand.follow("For your calendar program")
     hand.choose("Which dates", "All dates at Madrid")
     hand.press("Make an address")
     expect(page.get_by_text("Copy it now: it is shown this once.")).to_be_visible()

@@ -37,6 +37,7 @@ CONTRACT = {
     "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts",
     "member_site": "org_id member_id site_id",
     "site": "org_id id name timezone country region alert_from archived_at",
+    "day_off": "org_id id site_id? on_day until_day is_yearly name",
     "post": "org_id id name",
     "site_post": "org_id site_id post_id member_id from_on until_on?",
     "kind": "org_id id name wording what_to_do what_to_do_in recurrence? recurrence_basis? proof_needed "

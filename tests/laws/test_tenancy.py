@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 
 from app import create_app
 from app.database import SCHEDULER, WEB, transaction
+from app.domain.days_off import DayOff
 from app.extensions import db
 from app.ledger import holds
 from app.ledger.align import deliver
@@ -29,7 +30,7 @@ from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
 from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
 from app.models.tenancy import walls
-from app.operations import answers, attachments, documents, feeds, people
+from app.operations import answers, attachments, days_off, documents, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
@@ -138,6 +139,7 @@ def filled(slug: str) -> Acme:
         wish = {"upload_id": upload.id, "wish": "check", "asked_at": act.now, "asked_by": ana}
         act.session.add(ImportWork(org_id=act.org, **wish))
         feeds.make_feed(act, ana, site)
+        days_off.add_day_off(act, "Patron saint", DayOff(dt.date(2027, 5, 17), dt.date(2027, 5, 17)), site)
     with acme.watching() as act:
         scan(act)
         deliver(act)

@@ -14,11 +14,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 from sqlalchemy import text
 
 from app.domain.acts import ArchiveReason, MoveReason, ReopenReason, SnoozeReason
+from app.domain.days_off import DayOff
 from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import Scanned, scan
 from app.models import Member, Obligation, Subject
-from app.operations import answers, obligations, people, register, rules
+from app.operations import answers, days_off, obligations, people, register, rules
 from app.operations.rule_contents import RuleText
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
@@ -227,6 +228,17 @@ class Life(RuleBasedStateMachine):
     @rule(site=st.integers(0, 3), zone=st.sampled_from(ZONES))
     def change_zone(self, site: int, zone: str) -> None:
         self.do(lambda act: people.set_site_zone(act, self.sites[site], zone))
+
+    @rule(site=st.integers(0, 4), days=near, length=st.integers(0, 9), yearly=st.booleans())
+    def take_off(self, site: int, days: int, length: int, yearly: bool) -> None:
+        first = self.now.date() + dt.timedelta(days=days)
+        period = DayOff(first, first + dt.timedelta(days=length), yearly)
+        self.do(lambda act: days_off.add_day_off(act, "Off", period, [*self.sites, None][site]))
+
+    @rule()
+    def work_again(self) -> None:
+        oldest = "select coalesce(min(id), 0) from day_off where org_id = :org"
+        self.do(lambda act: days_off.remove_day_off(act, act.run(oldest).scalar_one()))
 
     @rule(who=st.integers(0, 2), present=st.booleans())
     def come_and_go(self, who: int, present: bool) -> None:

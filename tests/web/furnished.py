@@ -17,6 +17,7 @@ from werkzeug.routing import Rule
 from app.database import SCHEDULER, transaction
 from app.domain.acts import Answer, Contents
 from app.domain.batches import BatchAct
+from app.domain.days_off import DayOff
 from app.domain.delivery import Fate, Outcome, State
 from app.extensions import db
 from app.imports import people_choices
@@ -31,6 +32,7 @@ from app.operations import (
     answer_checks,
     attachments,
     batch_acts,
+    days_off,
     documents,
     feeds,
     obligations,
@@ -112,6 +114,8 @@ def add_places(act: Act, place: Furnished, worded: Callable[[str], str]) -> None
     place.ids["site_id"] = factories.site(act)
     yard = place.ids["yard_id"] = people.add_site(act, worded("Yard"), "Atlantic/Canary", "ES", "CN")
     people.archive_site(act, people.add_site(act, worded("Old yard"), "Europe/Lisbon"))
+    shut = DayOff(days(40), days(44))
+    place.ids["day_off_id"] = days_off.add_day_off(act, worded("Shutdown"), shut, yard)
     place.ids["kind_id"] = factories.kind(act, worded("permit"))
     change_kind(act, place.ids["kind_id"], KindText(worded("permit"), "expires", worded("Take the sample.")))
     place.ids["post_id"] = people.add_post(act, worded("plant manager"))

@@ -89,6 +89,8 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/calendar": (EVERYBODY, 200),
     "POST /o/<slug>/calendar": (EVERYBODY, 422),
     "POST /o/<slug>/calendar/revoke": (EVERYBODY, 404),  # It must name an address, and names none.
+    "GET /o/<slug>/calendar/year": (EVERYBODY, 200),
+    "GET /o/<slug>/calendar/agenda": (EVERYBODY, 200),
     "GET /o/<slug>/evidence": (READERS, 200),
     "GET /o/<slug>/evidence/undelivered": (READERS, 200),
     "GET /o/<slug>/evidence/nobody-to-tell": (READERS, 200),
@@ -112,6 +114,10 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/settings/sites/<int:site_id>": (ADMINS, 200),
     "POST /o/<slug>/settings/sites/<int:site_id>": (ADMINS, 422),
     "POST /o/<slug>/settings/sites/<int:site_id>/archive": (ADMINS, 422),  # Entries are watched there.
+    "GET /o/<slug>/settings/sites/<int:site_id>/calendar": (MANAGERS, 200),
+    "GET /o/<slug>/settings/days-off": (MANAGERS, 200),
+    "POST /o/<slug>/settings/days-off": (ADMINS, 422),
+    "POST /o/<slug>/settings/days-off/<int:day_off_id>/remove": (ADMINS, 303),  # It moves nothing.
     "GET /o/<slug>/settings/sites/ready": (MANAGERS, 200),
     "GET /o/<slug>/settings/sites/<int:site_id>/ready": (MANAGERS, 200),
     "GET /o/<slug>/settings/test-mail": (MANAGERS, 200),

@@ -27,7 +27,8 @@ QUERIES = [
 
 LISTS = ["settings/sites", "settings/kinds", "settings/people", "settings/posts", "rules", "register", "inbox",
          "evidence/alerts", "evidence/checks", "evidence/undelivered", "evidence/nobody-to-tell", "evidence/returned",
-         "evidence/off-the-watch", "evidence/silent", "today/overdue", "today/unwatched"]  # fmt: skip
+         "evidence/off-the-watch", "evidence/silent", "today/overdue", "today/unwatched",
+         "calendar/agenda"]  # fmt: skip
 
 NONSENSE = ["x", "-1", str(2**63), str(NO_NUMBER_OF_OURS), "9" * 18 + "." + "9" * 18, "%00", "%F0%28", "٣", "member:",
             "member:x", f"member:{NO_NUMBER_OF_OURS}", "9999-12-31", "0001-01-01", "9" * 5000]  # fmt: skip

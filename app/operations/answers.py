@@ -63,6 +63,12 @@ class Answered:
     is_closed: bool = False
 
 
+ASKED = (
+    "Nothing is done by asking the authority again: answer that you have seen it or that you are on it, and tell the "
+    "compliance manager what the authority says."
+)
+
+
 def acknowledge(
     act: Act,
     member: Member,
@@ -101,6 +107,8 @@ def _answer(
     act: Act, member: Member, subject: Subject, claim: NotificationLedger, answer: Answer, said: Said
 ) -> Answered:
     """Record it once, keep its file, and close the deadline where the kind lets whoever does it do that."""
+    if answer is Answer.done and thresholds.asked_on(claim.threshold) is not None:
+        raise Refused(ASKED)
     file = said.get("file")
     given: dict[str, Any] = {name: value for name, value in said.items() if name not in ("file", "note")}
     given |= {"note": typed.note(said.get("note", "")), "file": attachments.facts_of(file) if file else None}

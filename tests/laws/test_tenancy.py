@@ -86,7 +86,8 @@ from pg_constraint f join pg_attribute a on a.attrelid = f.conrelid and a.attnum
 where f.contype = 'f' and cardinality(f.conkey) = 2 order by 1, 3"""
 POWERS = """
 select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication, rolinherit, rolcanlogin,
-       exists (select from pg_shdepend where refobjid = r.oid and deptype = 'o')
+       exists (select from pg_shdepend where refobjid = r.oid and deptype = 'o'
+               and dbid in (0, (select oid from pg_database where datname = current_database())))
 from pg_roles r where rolname = %s"""
 MEMBERSHIPS = """
 select roleid::regrole::text, inherit_option, set_option, admin_option from pg_auth_members
@@ -260,6 +261,10 @@ def test_no_row_can_be_moved_into_another_organisation_or_touched_there(walled: 
     assert tried > 3
 
 
+# What a row must give up so that nothing but the foreign key stands in the way.
+ALSO = {("attachment", "same_as_id"): ", content = null"}
+
+
 def test_no_row_of_one_can_point_at_a_row_of_the_other(walled: Walled) -> None:
     """Not even where row-level security does not bind: by the composite foreign keys."""
     with walled.superuser() as seen:
@@ -268,7 +273,8 @@ def test_no_row_of_one_can_point_at_a_row_of_the_other(walled: Walled) -> None:
         for table, target, column in found:
             theirs = f"(select id from {target} where org_id = %s limit 1)"
             mine = f"ctid = (select ctid from {table} where org_id = %s limit 1)"
-            statement = f"update {table} set {column} = {theirs} where {mine}".encode()
+            also = ALSO.get((table, column), "")
+            statement = f"update {table} set {column} = {theirs}{also} where {mine}".encode()
             with pytest.raises(psycopg.errors.ForeignKeyViolation), seen.transaction():
                 seen.execute(statement, (walled.theirs.org, walled.ours.org))
 

@@ -81,6 +81,11 @@ def test_while_it_is_filed_the_inbox_asks_for_the_answer_of_the_authority(
     assert '<strong class="soon">Ask the authority again</strong>, filed on 20 February 2027, receipt ENT-1' in page
     assert "19 days left" not in page
     assert "alert to ask the authority again" in page
+    assert "It is done" not in page, "having asked is not having done what was filed"
+    asked = re.findall(r"/o/acme/inbox/(\d+)/answer", page)[0]
+    refused = bruno.post(f"/o/acme/inbox/{asked}/answer", answer="done", done_on="2027-03-01")
+    assert refused.status_code == 422
+    assert "Nothing is done by asking the authority again" in refused.text
     shown = browser(OFFICER).get("/o/acme/evidence/alerts").text
     assert "to ask the authority again" in shown
 

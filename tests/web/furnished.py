@@ -258,13 +258,13 @@ def answer(act: Act, member_id: int, post_id: int, worded: Callable[[str], str])
     """One of each that waits for an officer, with a file or whose it is, and one that was sent back; what is done."""
     ids = {}
     for reference, said in (
-        ("DONE", Answer.done), ("MOVED", Answer.help), ("BACK", Answer.not_mine), ("P-1.1", Answer.done),
+        ("DONE", Answer.done), ("MOVED", Answer.help), ("BACK", Answer.not_mine), (worded("P-1.1"), Answer.done),
     ):  # fmt: skip
         whose = post_id if said is Answer.not_mine else None
         given = {"claim_id": claim_of(act, reference), "member_id": member_id, "note": worded("See the folder.")}
         ids[reference] = answers.acknowledge_once(act, answer=said, whose_post_id=whose, **given) or 0
     attachments.keep(act, attachments.SentFile(worded("drain.png"), PNG), member_id, acknowledgement_id=ids["DONE"])
-    answer_checks.send_back(act, ids["P-1.1"], worded("It cannot be read."), member_id)
+    answer_checks.send_back(act, ids[worded("P-1.1")], worded("It cannot be read."), member_id)
     return ids["DONE"]
 
 

@@ -49,7 +49,8 @@ class Browser:
         return self._seen(self.client.post(address, data={"csrf_token": self.token, **form}, headers=headers))
 
     def _seen(self, response: TestResponse) -> TestResponse:
-        found = re.search(r'name="csrf_token" value="([^"]+)"', response.text)
+        markup = response.text if response.mimetype.startswith("text/") else ""
+        found = re.search(r'name="csrf_token" value="([^"]+)"', markup)
         self.token = found.group(1) if found else self.token
         return response
 

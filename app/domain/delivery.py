@@ -51,6 +51,7 @@ class Reason(StrEnum):
     somebody_on_it = "somebody_on_it"
     not_a_recipient = "not_a_recipient"
     channel_off = "channel_off"
+    away = "away"  # The recipient is away, and the stand-in is told instead.
 
 
 class Fate(StrEnum):
@@ -74,6 +75,7 @@ class Because(StrEnum):
     named = "named"
     fallback = "fallback"  # The rule's word for a message that came back.
     returned = "returned"  # An officer, since a message came back.
+    cover = "cover"  # Stands in for a recipient who is away.
 
 
 class Resolution(StrEnum):
@@ -134,6 +136,7 @@ TABLE_REASONS = frozenset(Reason) - {
     Reason.nobody_to_tell,
     Reason.not_a_recipient,
     Reason.channel_off,
+    Reason.away,
 }
 
 

@@ -29,6 +29,7 @@ class Notice:
     wording: str
     what_to_do: str
     because: str
+    covers: str | None = None  # In whose place the reader is told, by name.
     others: tuple[str, ...] = ()  # Who else was told, by name.
 
     @property

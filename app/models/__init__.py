@@ -1,5 +1,6 @@
 """The tables. Importing this package makes all of them known to `Base.metadata`."""
 
+from app.models.absences import Absence, Departure
 from app.models.base import Base
 from app.models.documents import Attachment, Document
 from app.models.feeds import CalendarFeed
@@ -25,9 +26,10 @@ from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleS
 from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
-    "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base", "CalendarFeed",
-    "DatabaseIdentity", "Delivery", "DeliveryAttempt", "DeliveryHold", "Document", "ImportRun", "ImportUpload",
-    "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberSite", "NotificationLedger",
-    "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold",
-    "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
+    "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base",
+    "CalendarFeed", "DatabaseIdentity", "Delivery", "DeliveryAttempt", "DeliveryHold", "Departure", "Document",
+    "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member",
+    "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient",
+    "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost",
+    "Subject", "Watermark",
 ]  # fmt: skip

@@ -140,6 +140,7 @@ class Delivery(Base):
         UniqueConstraint("org_id", "resend_of", name="delivery_resent_once"),
         of_org("claim_id", "notification_ledger"),
         of_org("recipient_id", "member"),
+        of_org("covers_id", "member"),
         of_org("resend_of", "delivery"),
         of_org("resolved_by", "member"),
         one_of("channel", Channel),
@@ -156,6 +157,8 @@ class Delivery(Base):
             "delivery_leased_idx", "org_id", "lease_until", postgresql_where=text("state in ('leased', 'handing_over')")
         ),
         Index("delivery_recipient_idx", "org_id", "recipient_id", "channel", "state"),  # Serves the inbox.
+        # Serves who was told in whose place: routing, and the summary for whoever comes back.
+        Index("delivery_covers_idx", "org_id", "covers_id", postgresql_where=text("covers_id is not null")),
         # Serves hand-over, settling and bounces: the rows of one message.
         Index("delivery_token_idx", "org_id", "lease_token", postgresql_where=text("lease_token is not null")),
         # Serves the lists of what needs a person, and the release of what is held.
@@ -171,6 +174,7 @@ class Delivery(Base):
     channel: Mapped[str]
     recipient_id: Mapped[int]
     because: Mapped[str]
+    covers_id: Mapped[int | None]  # In whose place the recipient is told.
     state: Mapped[str] = mapped_column(server_default="pending")
     not_before: Mapped[dt.datetime]
     next_attempt_at: Mapped[dt.datetime]

@@ -68,6 +68,7 @@ class Dispatch:
     person: str
     address: str | None
     because: str
+    covers: str | None  # In whose place.
     channel: Channel
     state: State
     reason: str | None
@@ -124,11 +125,18 @@ def read_dispatches(session: Session, org: int, *which: ColumnElement[bool]) -> 
 
 
 def _rows(org: int) -> Any:
-    decider, again = aliased(Member), aliased(Delivery)
+    decider, covered, again = aliased(Member), aliased(Member), aliased(Delivery)
     columns: list[Any] = [
         *(Delivery.id, Delivery.claim_id, Delivery.recipient_id, Member.name.label("person")),
         case((and_(Member.is_active, Member.email_alerts), Member.email)).label("address"),
-        *(Delivery.because, Delivery.channel, Delivery.state, Delivery.reason, Delivery.not_before),
+        *(
+            Delivery.because,
+            covered.name.label("covers"),
+            Delivery.channel,
+            Delivery.state,
+            Delivery.reason,
+            Delivery.not_before,
+        ),
         *(Delivery.next_attempt_at, Delivery.attempts, Delivery.handed_over_at, Delivery.delivered_at),
         *(Delivery.seen_at, Delivery.message_id, Delivery.lease_token.label("token"), Delivery.sent_to),
         *(Delivery.last_reply, Delivery.resolution.label("decision"), Delivery.resolved_at.label("decided_at")),
@@ -138,6 +146,7 @@ def _rows(org: int) -> Any:
         select(*columns)
         .select_from(Delivery)
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
+        .outerjoin(covered, and_(covered.org_id == Delivery.org_id, covered.id == Delivery.covers_id))
         .outerjoin(decider, and_(decider.org_id == Delivery.org_id, decider.id == Delivery.resolved_by))
         .outerjoin(again, and_(again.org_id == Delivery.org_id, again.resend_of == Delivery.id))
         .where(Delivery.org_id == org)

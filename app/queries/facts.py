@@ -17,6 +17,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from app.models import (
+    Absence,
     Account,
     Acknowledgement,
     AlertRule,
@@ -123,12 +124,16 @@ class ClaimRow:
     crossed_on: dt.date
     standing: str
     reason: str | None = None
+    acknowledged_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRow:
     claim_id: int
     state: str
+    recipient_id: int = 0
+    channel: str = ""
+    covers_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,15 @@ class RecipientRow:
     recipient: str
 
 
+@dataclass(frozen=True, slots=True)
+class AbsenceRow:
+    member_id: int
+    from_on: dt.date
+    until_on: dt.date
+    stand_in_id: int | None = None
+    cancelled_at: dt.datetime | None = None
+
+
 @dataclass(frozen=True)
 class Register:
     """What there is to watch, and the rules that watch it."""
@@ -200,16 +214,6 @@ class Register:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The register, and what the ledger says about it."""
-
-    register: Register = field(default_factory=Register)
-    claims: Sequence[ClaimRow] = ()
-    deliveries: Sequence[DeliveryRow] = ()
-    answers: Sequence[AnswerRow] = ()
-
-
-@dataclass(frozen=True)
 class People:
     """Who could be told."""
 
@@ -219,6 +223,18 @@ class People:
     posts: Sequence[PostRow] = ()
     site_posts: Sequence[SitePostRow] = ()
     recipients: Sequence[RecipientRow] = ()
+    absences: Sequence[AbsenceRow] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The register and its people, and what the ledger says about them."""
+
+    register: Register = field(default_factory=Register)
+    claims: Sequence[ClaimRow] = ()
+    deliveries: Sequence[DeliveryRow] = ()
+    answers: Sequence[AnswerRow] = ()
+    people: People = field(default_factory=People)
 
 
 def read_facts(session: Session, org: int) -> Facts:
@@ -228,6 +244,7 @@ def read_facts(session: Session, org: int) -> Facts:
         claims=_rows(session, org, NotificationLedger, ClaimRow),
         deliveries=_rows(session, org, Delivery, DeliveryRow),
         answers=_rows(session, org, Acknowledgement, AnswerRow),
+        people=read_people(session, org),
     )
 
 
@@ -258,6 +275,7 @@ def read_people(session: Session, org: int) -> People:
         posts=_rows(session, org, Post, PostRow),
         site_posts=_rows(session, org, SitePost, SitePostRow),
         recipients=_rows(session, org, RuleRecipient, RecipientRow),
+        absences=_rows(session, org, Absence, AbsenceRow),
     )
 
 

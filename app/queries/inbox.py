@@ -46,7 +46,7 @@ ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
        p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
-       x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
+       x.because, v.name as covers, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
        x.channel = 'in_app' and x.seen_at is null as unread, {WHAT_TO_DO}
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id and l.standing = 'open'
@@ -58,6 +58,7 @@ join site_day d on d.site_id = p.id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
 join member m on m.org_id = :org and m.id = x.recipient_id
+left join member v on v.org_id = :org and v.id = x.covers_id
 where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (cast(:claim as bigint) is null or (l.subject_id, l.due_on) in (
          select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))
@@ -116,6 +117,7 @@ class Alert:
     threshold: str
     rule: str
     because: str
+    covers: str | None  # In whose place.
     delivered_at: dt.datetime
     unread: bool
     older: list[str]
@@ -164,7 +166,7 @@ def alert_of(rows: Sequence[Any], answers: Sequence[Said], also_told: list[str],
     ordered = sorted(rows, key=lambda row: sharpest_first(row.threshold, row.crossed_on))
     top = ordered[0]
     same = ("claim_id", "subject_id", "reference", "title", "site", "timezone", "kind", "wording", "what_to_do",
-            "due_on", "today", "threshold", "rule", "because", "delivered_at")  # fmt: skip
+            "due_on", "today", "threshold", "rule", "because", "covers", "delivered_at")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},
         unread=any(row.unread for row in rows),

@@ -53,7 +53,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "owner": "responsible for it", "holder": "its holder", "post": "holds a post at the site",
         "role": "has a role that is told", "named": "named in the rule",
         "fallback": "the rule names this person for messages that are refused or come back",
-        "returned": "a message of this alert was refused or came back",
+        "returned": "a message of this alert was refused or came back", "cover": "stands in for",
     },
     "reason": {
         "sharper": "a later alert covers it", "start": "already past when entered", "nobody_to_tell": "nobody to tell",
@@ -63,6 +63,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "draft": "the entry is a draft", "site_archived": "the site is archived", "filed": "pending with the authority",
         "somebody_on_it": "somebody is on it", "not_a_recipient": "no longer told by the rule",
         "channel_off": "the rule no longer uses this channel",
+        "away": "is away, and the stand-in is told instead",
         "refused": "refused for good", "gave_up": "tried as often as it may be",
         "no_answer": "the line broke before the mail server answered",
         "abandoned": "the process that was sending it is gone", "stopped": "Onus was stopped before the answer came",

@@ -20,7 +20,19 @@ from sqlalchemy.pool import NullPool
 
 from app import create_app
 from app.config import beside
-from app.domain.acts import Answer, Basis, Contents, FilingResult, ImportWish, InForce, OnlyIf, Outcome, Role, Status
+from app.domain.acts import (
+    Answer,
+    Basis,
+    Contents,
+    FilingResult,
+    Held,
+    ImportWish,
+    InForce,
+    OnlyIf,
+    Outcome,
+    Role,
+    Status,
+)
 from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
 from app.domain.thresholds import PATTERN
 from app.extensions import db
@@ -56,7 +68,7 @@ CONTRACT = {
     "rule_recipient": "org_id rule_id recipient",
     "notification_ledger": "org_id id rule_id rule_version subject_id site_id obligation_id reference title threshold "
     "due_on crossed_on claimed_at delivered_at? acknowledged_at? acknowledged_by? standing reason? scan_run_id",
-    "delivery": "org_id id claim_id channel recipient_id because state not_before next_attempt_at attempts "
+    "delivery": "org_id id claim_id channel recipient_id because covers_id? state not_before next_attempt_at attempts "
     "lease_token? lease_until? handed_over_at? delivered_at? seen_at? message_id? sent_to? last_reply? reason? "
     "resend_of? resolution? resolved_by? resolved_at?",
     "delivery_attempt": "org_id id delivery_id at verb reply outcome",
@@ -74,6 +86,9 @@ CONTRACT = {
     "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
     "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
     "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
+    "absence": "org_id id member_id stand_in_id? from_on until_on note entered_at entered_by? cancelled_at? seen_at?",
+    "departure": "org_id id member_id leaves_on to_member_id? to_post_id? held entered_at entered_by? done_at? "
+    "withdrawn_at?",
     "mail_message": "org_id id token message_id recipient_id sent_to subject body sha256 handed_over_at",
     "delivery_hold": "org_id id held_at cause released_at? released_by?",
     "database_identity": "id system_identifier timeline_id noticed_at changed_at?",
@@ -93,6 +108,7 @@ WORDS: dict[str, Iterable[str]] = {
     "alert_rule_channels_check": Channel,
     "alert_rule_only_if_check": OnlyIf,
     "delivery_because_check": Because,
+    "departure_held_check": Held,
     "delivery_channel_check": Channel,
     "delivery_reason_check": (*Reason, *Fate),
     "delivery_resolution_check": Resolution,

@@ -29,6 +29,7 @@ from app.models import (
 )
 from app.queries import watched
 from app.queries.facts import read_people, read_register
+from app.queries.unreached import read_unreached
 
 ALIVE_WITHIN = dt.timedelta(seconds=60)  # Six heartbeats of 10 s: one or two may be late.
 REMEMBERED_FOR = dt.timedelta(days=1)  # A process that died without a word is still shown, not for ever.
@@ -77,6 +78,7 @@ class OrgWatch:
     deliveries: dict[str, int]
     doubts: int  # In doubt, and nobody has decided.
     undelivered: int
+    unreached: int  # Alerts of the next ninety days that would reach nobody.
 
 
 def patience(settings: Settings) -> dt.timedelta:
@@ -122,6 +124,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
     pending, oldest_pending_at = session.execute(
         select(func.count(), func.min(Delivery.not_before)).where(of_state(org, State.pending))
     ).one()
+    facts = read_register(session, org), read_people(session, org)
     return OrgWatch(
         sites=sites,
         problems=[
@@ -130,7 +133,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
             *problems_of_delivery(session, org, slug, now - late),
             *problems_of_hold(session, org, slug),
         ],
-        not_watched=watched.counts(watched.unwatched(read_register(session, org), read_people(session, org), now)),
+        not_watched=watched.counts(watched.unwatched(*facts, now)),
         pending=pending,
         oldest_pending_at=oldest_pending_at,
         deliveries=count_states(session, org),
@@ -138,6 +141,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
             select(func.count()).where(of_state(org, State.in_doubt), Delivery.resolution.is_(None))
         ).scalar_one(),
         undelivered=session.execute(undelivered(org, now)).scalar_one(),
+        unreached=len(read_unreached(session, org, now, *facts)),
     )
 
 

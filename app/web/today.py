@@ -8,9 +8,10 @@ from flask import Blueprint, abort, request
 from flask.typing import ResponseReturnValue
 
 from app.config import settings
+from app.queries.keyset import PAGE
 from app.queries.missing import read_missing
 from app.queries.queues import Queue, read_queue
-from app.queries.today import NUMBERED, read_board, read_unwatched
+from app.queries.today import NUMBERED, read_ahead, read_board, read_unwatched
 from app.queries.watch import patience
 from app.queries.watched import Gap
 from app.web.access import MANAGERS, Visit, for_roles
@@ -57,6 +58,15 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
         more=next_page(page),
         **shown,
     )
+
+
+@pages.get("/o/<slug>/today/unreached")
+@for_roles(*MANAGERS)
+def unreached(visit: Visit) -> ResponseReturnValue:
+    sight = sight_of(visit)
+    found = read_ahead(visit.act.session, sight)
+    shown: dict[str, Any] = {"rows": found[:PAGE], "count": len(found), "sites": sight.sites}
+    return page_or_fragment("today/unreached.html", "today/fragments/_unreached.html", visit=visit, **shown)
 
 
 @pages.get("/o/<slug>/today/<queue>")

@@ -147,6 +147,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     },
     "queue_hint": {
         "unwatched": "No alert comes for these as things stand. Release, complete or hand them over.",
+        "unreached": "Alerts of the next 90 days for which everybody will be away, gone or out of reach. Name a stand-in, or somebody else.",
         "overdue": "Past the date, with no answer that stands and nothing pending with the authority.",
         "check": "Somebody says it is done, and the deadline is still open: look, then close it.",
         "silent": "An alert arrived, and nobody has answered since. The longest silence first.",
@@ -167,6 +168,10 @@ OF: Mapping[str, Mapping[str, str]] = {
     "queue_column": {
         "check": "What was said", "silent": "Silent for", "attention": "What happened", "doubt": "Message",
         "filed": "With the authority", "overdue": "Alerts", "coming": "Alerts", "late": "Alerts", "month": "Alerts",
+    },
+    "why_unreached": {
+        "nobody": "Nobody is there whom the rule means", "no_way": "No login, and no address to which mail comes",
+        "away": "Everybody is away, and nobody stands in",
     },
     "why_unwatched": {
         "site_archived": "Site archived", "draft": "Draft", "out_of_service": "Out of service",

@@ -11,6 +11,7 @@ from app.domain.media import LARGEST_FILE
 from app.extensions import csrf, login
 from app.web import (
     assets,
+    away,
     calendar_feed,
     calendar_pages,
     errors,
@@ -57,7 +58,7 @@ def serve(app: Flask) -> None:
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed,
+        assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed, away,
         settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)

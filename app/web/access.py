@@ -6,6 +6,7 @@ gets the same 404 as for one that does not exist; a member without the role gets
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -47,6 +48,11 @@ class Visit:
     act: Act
     place: Place
     person: Person
+
+    @property
+    def today(self) -> dt.date:
+        """The date by which people come and go here."""
+        return day_of(self.place, self.act.now)
 
     @property
     def is_manager(self) -> bool:
@@ -117,12 +123,16 @@ def enter(session: Any, slug: str) -> Visit | None:
     if place is None:
         return None
     act_for(session, place.org)
-    try:
-        day = today(now, place.timezone)
-    except UnusableZone:
-        day = now.date()
-    person = find_person(session, place.org, current_user.id, day)
+    person = find_person(session, place.org, current_user.id, day_of(place, now))
     return Visit(Act(session, place.org, now, member_actor(person.member_id)), place, person) if person else None
+
+
+def day_of(place: Place, now: dt.datetime) -> dt.date:
+    """The date in the organisation's own zone; in UTC where that cannot be used."""
+    try:
+        return today(now, place.timezone)
+    except UnusableZone:
+        return now.date()
 
 
 def refuse_unmarked_routes(app: Flask) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from flask import Blueprint, Response, abort, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -10,6 +11,7 @@ from flask.typing import ResponseReturnValue
 from app.domain.acts import Role
 from app.domain.errors import Refused
 from app.operations import answers
+from app.queries.absences import read_summary
 from app.queries.inbox import Alert, read_inbox
 from app.web.access import Visit, for_roles
 from app.web.entry_fields import in_words
@@ -23,8 +25,9 @@ ANSWERING = (Role.admin, Role.officer, Role.staff)
 @pages.get("/o/<slug>/inbox")
 @for_roles(*ANSWERING)
 def index(visit: Visit) -> ResponseReturnValue:
-    alerts = read_inbox(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
-    return page_or_fragment("inbox/index.html", "inbox/fragments/_list.html", visit=visit, alerts=alerts)
+    person = (visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
+    found: dict[str, Any] = {"alerts": read_inbox(*person), "summary": read_summary(*person, visit.today)}
+    return page_or_fragment("inbox/index.html", "inbox/fragments/_list.html", visit=visit, **found)
 
 
 @pages.get("/o/<slug>/inbox/unread")

@@ -6,7 +6,15 @@ from flask import render_template
 from flask.typing import ResponseReturnValue
 
 from app.operations import places, typed
-from app.web import people_import, settings_kinds, settings_people, settings_posts, settings_ready, settings_sites
+from app.web import (
+    people_import,
+    settings_kinds,
+    settings_leaving,
+    settings_people,
+    settings_posts,
+    settings_ready,
+    settings_sites,
+)
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.hypermedia import page_or_fragment
 from app.web.settings_area import ADMINS, back_to, pages
@@ -17,6 +25,7 @@ __all__ = [
     "pages",
     "people_import",
     "settings_kinds",
+    "settings_leaving",
     "settings_people",
     "settings_posts",
     "settings_ready",

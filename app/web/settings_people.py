@@ -14,6 +14,7 @@ from app.domain.folding import fold_address
 from app.operations import accounts, members, passwords, typed
 from app.operations import people as operations
 from app.queries import settings as queries
+from app.queries.absences import away_today
 from app.queries.feeds import feeds_of
 from app.queries.settings import PersonLine
 from app.web.access import MANAGERS, Visit, for_roles
@@ -32,7 +33,8 @@ FORM, SWITCH = "settings/fragments/_person_form.html", "settings/fragments/_pers
 def people(visit: Visit) -> ResponseReturnValue:
     after = asked_number("after")
     found = queries.people(visit.act.session, visit.act.org, visit.act.now, after)
-    return render_template("settings/people.html", visit=visit, found=found, today=visit.act.now.date())
+    away = away_today(visit.act.session, visit.act.org, visit.today)
+    return render_template("settings/people.html", visit=visit, found=found, away=away, today=visit.today)
 
 
 @pages.get("/o/<slug>/settings/people/new")

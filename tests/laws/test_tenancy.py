@@ -29,7 +29,7 @@ from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
 from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
 from app.models.tenancy import walls
-from app.operations import answers, documents, feeds, people
+from app.operations import absences, answers, departures, documents, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
@@ -138,6 +138,9 @@ def filled(slug: str) -> Acme:
         wish = {"upload_id": upload.id, "wish": "check", "asked_at": act.now, "asked_by": ana}
         act.session.add(ImportWork(org_id=act.org, **wish))
         feeds.make_feed(act, ana, site)
+        bo = people.add_member(act, f"bo@{slug}.example", "staff")
+        absences.enter_absence(act, bo, dt.date(2027, 3, 20), dt.date(2027, 3, 21))
+        departures.leave(act, bo, dt.date(2027, 9, 1), to_member_id=ana)
     with acme.watching() as act:
         scan(act)
         deliver(act)
@@ -153,7 +156,7 @@ def filled(slug: str) -> Acme:
             DeliveryAttempt(org_id=act.org, delivery_id=told, at=act.now, verb="DATA", reply="250", outcome="ok")
         )
     with acme.acting() as act:
-        answers.acknowledge(act, act.session.query(Member).one(), entry, "seen")
+        answers.acknowledge(act, act.session.get_one(Member, (act.org, ana)), entry, "seen")
     return acme
 
 

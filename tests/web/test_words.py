@@ -16,6 +16,7 @@ from app.channels.session import STEPS
 from app.domain.acts import Answer
 from app.domain.delivery import Because, Channel, Fate, Outcome, Reason, Resolution, Standing, State
 from app.ledger.sweep import LOST
+from app.queries.unreached import Unheard
 from app.web.entry_history import BUILT, PLAIN
 from app.web.message_texts import BUTTONS
 from app.web.words import OF
@@ -78,6 +79,7 @@ def test_the_sources_are_read() -> None:
         ("standing", Standing),
         ("channel", Channel),
         ("because", Because),
+        ("why_unreached", Unheard),
         ("reason", [*Reason, *Fate]),
         ("resolution", Resolution),
         ("answer", Answer),

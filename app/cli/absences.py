@@ -59,15 +59,15 @@ def back(email: str, org: str | None, as_json: bool) -> None:
 @click.argument("email")
 @click.option("--on", "leaves_on", type=DAY, required=True, help="The first day on which the person is not there.")
 @click.option("--to", required=True, metavar="EMAIL|post:NAME", help="Who takes over everything on that day.")
-@click.option("--held", default=Held.hand_over.value, metavar="hand_over|archive", help="Entries about the person.")
+@click.option("--about", default=Held.hand_over.value, metavar="hand_over|archive", help="Entries about the person.")
 @org_option
 @json_option
 @with_appcontext
-def leaving(email: str, leaves_on: dt.date, to: str, held: str, org: str | None, as_json: bool) -> None:
+def leaving(email: str, leaves_on: dt.date, to: str, about: str, org: str | None, as_json: bool) -> None:
     """Let the person leave, and hand over what hangs on them: entries, posts, rules that name them."""
     with acting(org) as act:
         member_id = people.find_member(act, email).id
-        departure_id = departures.leave(act, member_id, leaves_on, **heir_of(act, to), held=held)
+        departure_id = departures.leave(act, member_id, leaves_on, **heir_of(act, to), about=about)
     say(
         as_json,
         True,

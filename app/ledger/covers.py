@@ -6,12 +6,14 @@ are there at all and may see the site: else the absent person is told as if pres
 
 from __future__ import annotations
 
-from app.domain.delivery import State
+from app.domain.delivery import TOLD, State
 
 DEEPEST = 10  # Stand-ins of stand-ins. Loops are refused where absences are entered, and end here in any case.
 
 # Whoever may have read it, in whose place: the person who comes back is not told the same once more.
 MAY_HAVE_READ = ", ".join(f"'{state}'" for state in (State.handing_over, State.delivered, State.in_doubt))
+
+WAS_TOLD = ", ".join(f"'{state}'" for state in sorted(TOLD))
 
 COVER = f"""
 absent as materialized (
@@ -50,7 +52,7 @@ absent as materialized (
 ), told_for as materialized (
   select y.claim_id, y.channel, y.covers_id, bool_or(y.state in ({MAY_HAVE_READ})) as may_have_read
   from delivery y join live l on l.id = y.claim_id
-  where y.org_id = :org and y.covers_id is not null and y.state in ({MAY_HAVE_READ}, '{State.bounced}')
+  where y.org_id = :org and y.covers_id is not null and y.state in ({WAS_TOLD})
   group by y.claim_id, y.channel, y.covers_id
 )"""
 
@@ -62,7 +64,7 @@ COVERED = f"""
          case when k.member_id is not null and (
                 exists (select from told_for f where f.claim_id = v.id and f.covers_id = v.member_id)
                 or exists (select from delivery y where y.org_id = :org and y.claim_id = v.id
-                           and y.recipient_id = v.member_id and y.state in ({MAY_HAVE_READ}, '{State.bounced}')))
+                           and y.recipient_id = v.member_id and y.state in ({WAS_TOLD})))
               then least(v.rank, 3) else v.rank end as rank
   from worded v
   join live l on l.id = v.id

@@ -55,7 +55,7 @@ class Departure(Base):
         of_org("to_member_id", "member"),
         of_org("to_post_id", "post"),
         of_org("entered_by", "member"),
-        one_of("held", Held),
+        one_of("about", Held),
         CheckConstraint("(to_member_id is null) <> (to_post_id is null)", name="to_one"),
         CheckConstraint("to_member_id <> member_id", name="not_to_oneself"),
         # Serves the watch: who leaves today?
@@ -71,7 +71,7 @@ class Departure(Base):
     leaves_on: Mapped[dt.date]
     to_member_id: Mapped[int | None]
     to_post_id: Mapped[int | None]
-    held: Mapped[str]  # What becomes of the entries that are about the person.
+    about: Mapped[str]  # What becomes of the entries that are about the person.
     entered_at: Mapped[dt.datetime]
     entered_by: Mapped[int | None]
     done_at: Mapped[dt.datetime | None]

@@ -46,7 +46,7 @@ def leave(
     *,
     to_member_id: int | None = None,
     to_post_id: int | None = None,
-    held: str = Held.hand_over,
+    about: str = Held.hand_over,
     entered_by: int | None = None,
 ) -> int:
     """Let the member be gone from this day on, in place of what was said before; the id of the departure.
@@ -62,10 +62,10 @@ def leave(
     if (before := _open(act, member_id)) is not None:
         before.withdrawn_at = act.now
         act.session.flush()
-    said = typed.code(Held, held, "what becomes of entries about the person")
+    said = typed.code(Held, about, "what becomes of entries about the person")
     to = {"to_member_id": to_member_id, "to_post_id": to_post_id}
     by = {"entered_at": act.now, "entered_by": entered_by}
-    made = Departure(org_id=act.org, member_id=member_id, leaves_on=leaves_on, held=said, **to, **by)
+    made = Departure(org_id=act.org, member_id=member_id, leaves_on=leaves_on, about=said, **to, **by)
     member.left_on = leaves_on
     act.session.add(made)
     act.session.flush()

@@ -54,7 +54,7 @@ def _hand_on_entries(act: Act, departure: Departure) -> int | None:
     query = query.order_by(Subject.id).with_for_update(key_share=True).execution_options(populate_existing=True)
     moves = Moves()
     for subject in act.session.scalars(query).all():
-        if subject.holder_id == gone and departure.held == Held.archive:
+        if subject.holder_id == gone and departure.about == Held.archive:
             register.archive(act, subject, ArchiveReason.gone)
         else:
             _hand_on_entry(subject, departure, moves)

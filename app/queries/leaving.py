@@ -66,7 +66,7 @@ class Load:
     """What hangs on the person. `unanswered` alerts follow the duty; `messages` need a person to look."""
 
     owned: Sequence[Hanging]
-    held: Sequence[Hanging]
+    about: Sequence[Hanging]
     posts: Sequence[HeldPost]
     rules: Sequence[str]
     stands_in_for: Sequence[str]
@@ -77,7 +77,7 @@ class Load:
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.owned or self.held or self.posts or self.rules or self.stands_in_for or self.calendars)
+        return not (self.owned or self.about or self.posts or self.rules or self.stands_in_for or self.calendars)
 
 
 def read_load(session: Session, org: int, member_id: int, today: dt.date) -> Load:
@@ -85,7 +85,7 @@ def read_load(session: Session, org: int, member_id: int, today: dt.date) -> Loa
     lost = and_(Delivery.org_id == org, Delivery.recipient_id == member_id, Delivery.state.in_(LOST), is_undecided())
     return Load(
         owned=_entries(session, org, Subject.owner_member_id == member_id),
-        held=_entries(session, org, Subject.holder_id == member_id),
+        about=_entries(session, org, Subject.holder_id == member_id),
         posts=_posts(session, org, member_id, today),
         rules=_rules(session, org, member_id),
         stands_in_for=_stands_in_for(session, org, member_id, today),

@@ -20,7 +20,7 @@ from app.web.settings_area import ADMINS, pages
 from app.web.settings_people import found_person
 from app.web.typed_form import Form, day_of, sent, was_done
 
-FIELDS = ("leaves_on", "to", "held")
+FIELDS = ("leaves_on", "to", "about")
 PAGE = ("settings/leaving.html", "settings/fragments/_leaving.html")
 HELD = (
     (Held.hand_over, "Hand them over, too: they are about the person as the one in charge"),
@@ -31,7 +31,7 @@ HELD = (
 @pages.get("/o/<slug>/settings/people/<int:member_id>/leaving")
 @for_roles(*ADMINS)
 def leaving(visit: Visit, member_id: int) -> ResponseReturnValue:
-    form = Form({"leaves_on": visit.today.isoformat(), "to": "", "held": Held.hand_over.value})
+    form = Form({"leaves_on": visit.today.isoformat(), "to": "", "about": Held.hand_over.value})
     return leaving_page(visit, member_id, form)
 
 
@@ -51,7 +51,7 @@ def leave(visit: Visit, member_id: int) -> ResponseReturnValue:
     def deed() -> None:
         if day is not None:
             by = visit.person.member_id
-            departures.leave(visit.act, member_id, day, **heir, held=form.values["held"], entered_by=by)
+            departures.leave(visit.act, member_id, day, **heir, about=form.values["about"], entered_by=by)
 
     is_sure = "sure" in request.form
     is_fine = was_done(visit.act, form, deed if is_sure else look)
@@ -73,7 +73,7 @@ def leaving_page(visit: Visit, member_id: int, form: Form, day: dt.date | None =
     found = found_person(visit, member_id)
     load: Load = read_load(visit.act.session, visit.act.org, member_id, visit.today)
     heirs = heirs_of(visit, member_id)
-    view = {"person": found, "load": load, "heirs": heirs, "held": HELD, "day": day, "today": visit.today}
+    view = {"person": found, "load": load, "heirs": heirs, "about": HELD, "day": day, "today": visit.today}
     name = dict(heirs).get(form.values["to"])
     return page_or_fragment(*PAGE, form.status, visit=visit, form=form, heir=name, **view)
 

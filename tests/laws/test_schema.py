@@ -87,7 +87,7 @@ CONTRACT = {
     "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
     "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
     "absence": "org_id id member_id stand_in_id? from_on until_on note entered_at entered_by? cancelled_at? seen_at?",
-    "departure": "org_id id member_id leaves_on to_member_id? to_post_id? held entered_at entered_by? done_at? "
+    "departure": "org_id id member_id leaves_on to_member_id? to_post_id? about entered_at entered_by? done_at? "
     "withdrawn_at?",
     "mail_message": "org_id id token message_id recipient_id sent_to subject body sha256 handed_over_at",
     "delivery_hold": "org_id id held_at cause released_at? released_by?",
@@ -108,7 +108,7 @@ WORDS: dict[str, Iterable[str]] = {
     "alert_rule_channels_check": Channel,
     "alert_rule_only_if_check": OnlyIf,
     "delivery_because_check": Because,
-    "departure_held_check": Held,
+    "departure_about_check": Held,
     "delivery_channel_check": Channel,
     "delivery_reason_check": (*Reason, *Fate),
     "delivery_resolution_check": Resolution,

@@ -91,7 +91,7 @@ def test_to_a_post_at_once_and_entries_about_the_person_archived(acme: Acme, gil
         with pytest.raises(Refused, match="Nobody else holds the post manager at Madrid on 2027-03-01"):
             departures.leave(act, gil["Gil"], march(1), **to)
         people.assign_post(act, gil["post"], gil["Hal"], gil["Madrid"], march(1))
-        departures.leave(act, gil["Gil"], march(1), **to, held="archive")
+        departures.leave(act, gil["Gil"], march(1), **to, about="archive")
     with acme.acting() as act:
         assert owners(act)["G-7"] == (None, gil["post"], None)
         assert register.find_subject(act, "T-1").status == "archived"
@@ -116,7 +116,7 @@ def test_who_cannot_leave_or_take_over_is_said(acme: Acme, gil: dict[str, int]) 
             ("Gil", {"to_member_id": gil["Hal"]}, "Hal is disabled"),
             ("Gil", {"to_member_id": gil["Ivo"]}, "Ivo may not see Madrid"),
             ("Gil", {"to_member_id": nameless.id}, "Nadia has no e-mail address"),
-            ("Gil", {"to_member_id": gil["Ana"], "held": "burn"}, "is not what becomes of entries"),
+            ("Gil", {"to_member_id": gil["Ana"], "about": "burn"}, "is not what becomes of entries"),
         ]
         for who, to, words in cases:
             with pytest.raises(Refused, match=words):

@@ -114,9 +114,9 @@ def test_a_leaver_with_sixty_entries(browser: SignIn, staffed: Acme) -> None:
     assert faults_of(page) == []
     assert "60 entries" in page
     assert page.count("<tr><th") == MANY + 1
-    assert "Choose who takes over." in adela.post(where, leaves_on=days(0), to="", held="hand_over").text
-    assert adela.post(where, leaves_on=days(0), to="member:987654321", held="hand_over").status_code == 404
-    chosen = {"leaves_on": days(0), "to": f"member:{hal}", "held": "hand_over"}
+    assert "Choose who takes over." in adela.post(where, leaves_on=days(0), to="", about="hand_over").text
+    assert adela.post(where, leaves_on=days(0), to="member:987654321", about="hand_over").status_code == 404
+    chosen = {"leaves_on": days(0), "to": f"member:{hal}", "about": "hand_over"}
     seen = " ".join(read(adela.post(where, **chosen).text).text.split())
     assert "What would happen at once" in seen
     assert "60 entries go to Bruno, with 60 alerts that are not answered" in seen

@@ -45,7 +45,8 @@ class Absence(Base):
 class Departure(Base):
     """A member leaves: from `leaves_on` on they are not there, and what hangs on them goes to a person or a post.
 
-    `done_at` says that it was handed over; `withdrawn_at` that nothing came of it. One of them is open at most.
+    `done_at` says that it was handed over; `withdrawn_at` that nothing came of it. One of them is open at most. Of
+    the person and the post one is given, which the operation sees to.
     """
 
     __tablename__ = "departure"
@@ -56,7 +57,6 @@ class Departure(Base):
         of_org("to_post_id", "post"),
         of_org("entered_by", "member"),
         one_of("about", Held),
-        CheckConstraint("(to_member_id is null) <> (to_post_id is null)", name="to_one"),
         CheckConstraint("to_member_id <> member_id", name="not_to_oneself"),
         # Serves the watch: who leaves today?
         Index(

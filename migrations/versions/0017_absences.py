@@ -107,7 +107,6 @@ def make_departure() -> None:
         sa.Column("done_at", sa.TIMESTAMP(timezone=True), nullable=True),
         sa.Column("withdrawn_at", sa.TIMESTAMP(timezone=True), nullable=True),
         sa.CheckConstraint("about in ('hand_over', 'archive')", name=op.f("departure_about_check")),
-        sa.CheckConstraint("(to_member_id is null) <> (to_post_id is null)", name=op.f("departure_to_one_check")),
         sa.CheckConstraint("to_member_id <> member_id", name=op.f("departure_not_to_oneself_check")),
         sa.ForeignKeyConstraint(["org_id"], ["organisation.id"], name=op.f("departure_org_id_fkey")),
         of_org("departure", "member_id", "member"),

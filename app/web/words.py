@@ -186,7 +186,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     "lack": {
         "never_raised": "should have been raised, and was not",
         "put_aside": "was not sent or was stopped, and should be open again",
-        "to_nobody": "was raised, goes to nobody, and does not say why",
+        "to_nobody": "was raised, and goes to nobody, or to somebody who is away and has a stand-in",
     },
     "actor": {"system:scheduler": "the watch", "system:operator": "an operator (command line)"},
     "alert_state": {

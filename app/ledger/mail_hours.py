@@ -32,18 +32,17 @@ with hours as materialized (
   from member m join organisation g on g.id = :org
   where m.org_id = :org
 ), waiting as materialized (
-  select x.id, x.claim_id, x.recipient_id, x.attempts, x.not_before, x.next_attempt_at, x.timed_by,
-         coalesce(x.ready_at, x.not_before) as ready_at
-  from delivery x
+  select x.id, x.claim_id, x.attempts, x.not_before, x.next_attempt_at, x.timed_by,
+         coalesce(x.ready_at, x.not_before) as ready_at, h.*
+  from delivery x join hours h on h.member_id = x.recipient_id
   where x.org_id = :org and x.channel = 'email' and x.state in {LEASE.FROM} and x.resend_of is null
+    and (h.mail_hour is not null or h.rest_from is not null or h.rest_days_off
+         or x.timed_by is not null and x.timed_by <> 'alert_from')
 )
-select x.*, h.*, l.due_on, s.site_id
+select x.*, l.due_on, s.site_id
 from waiting x
-join hours h on h.member_id = x.recipient_id
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id and {IN_SCOPE.format("l.subject_id")}
 join subject s on s.org_id = :org and s.id = l.subject_id
-where h.mail_hour is not null or h.rest_from is not null or h.rest_days_off
-   or x.timed_by is not null and x.timed_by <> 'alert_from'
 order by x.id"""
 
 SET_HOURS = f"""

@@ -19,6 +19,7 @@ from app.web import (
     import_mistakes,
     inbox,
     messages,
+    my_alerts,
     rules,
     session,
     settings_pages,
@@ -27,6 +28,7 @@ from app.web import (
 )
 from app.web.access import refuse_unmarked_routes
 from app.web.cookies import Cookies
+from app.web.hours_texts import hours_words
 from app.web.listing import RowId
 from app.web.navigation import pages_for, stops_of, unread_count
 
@@ -55,10 +57,11 @@ def serve(app: Flask) -> None:
     headers.register(app)
     errors.register(app)
     words.register(app)
+    app.jinja_env.globals.update(hours_words=hours_words)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
     for module in (
         assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed,
-        settings_pages,
+        my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -53,10 +53,10 @@ with moved as (
               cast(:next_attempt_ats as timestamptz[]), cast(:timed_bys as text[]))
        as p (id, ready_at, not_before, next_attempt_at, timed_by)
   where x.org_id = :org and x.id = p.id and x.id = any (cast(:ids as bigint[])) and x.state in {LEASE.FROM}
-  returning x.id, x.claim_id, x.recipient_id, x.timed_by, x.next_attempt_at
+  returning x.id, x.claim_id, x.recipient_id, x.timed_by, x.next_attempt_at, 'delivery_timed' as happened
 ), event as (
   insert into audit_event (org_id, at, actor, type, subject_id, claim_id, delivery_id, detail)
-  select :org, :now, :actor, 'delivery_timed', l.subject_id, m.claim_id, m.id,
+  select :org, :now, :actor, m.happened, l.subject_id, m.claim_id, m.id,
          jsonb_build_object('recipient', m.recipient_id, 'channel', 'email', 'timed_by', m.timed_by,
                             'from', m.next_attempt_at)
   from moved m join notification_ledger l on l.org_id = :org and l.id = m.claim_id order by m.id

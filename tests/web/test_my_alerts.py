@@ -112,7 +112,7 @@ def test_evidence_says_until_when_a_message_waits_and_why_it_did_not(browser: Si
         entries(act, bruno, ("email",), "A")
     watch(staffed)
     with staffed.acting() as act:
-        post.claims["A"] = act.run("select id from notification_ledger").scalar_one()
+        post.claims["A"], entry = act.run("select id, subject_id from notification_ledger").one()
     dana = browser(INSPECTOR)
 
     def said() -> str:
@@ -124,7 +124,7 @@ def test_evidence_says_until_when_a_message_waits_and_why_it_did_not(browser: Si
     watch(staffed)
     assert "It waits until 1 March 2027, 14:00:00 +01:00 in Madrid: rest time." in said()
     assert "Set the hour of the message to Bruno (e-mail): rest time" in words(
-        browser(OFFICER).get("/o/acme/register/1").text
+        browser(OFFICER).get(f"/o/acme/register/{entry}").text
     )
     with staffed.acting() as act:
         mail_hours.set_hours(act, bruno, OwnHours(rest=Rest(dt.time(11), dt.time(10))))

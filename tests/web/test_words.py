@@ -45,7 +45,6 @@ def events() -> set[str]:
         found |= {RESOLVED + decision for decision in Resolution}
     # The second and later branches of a union name no column.
     found |= set(re.findall(r"select id, claim_id, '(\w+)'", text))
-    found |= set(re.findall(r"select :org, :now, :actor, '(\w+)'", text))
     return found - {Standing.open}  # Of what opens the event is `claimed` or `reopened`.
 
 

@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from app.operations import people
 from tests import factories
 from tests.e2e.conftest import Site, Tab
-from tests.e2e.test_story import Mouse, sign_in
+from tests.e2e.test_story import Mouse
 from tests.factories import Acme
-from tests.people import STAFF
+from tests.people import PASSWORD, STAFF
 from tests.web.conftest import HASH
 
 pytestmark = pytest.mark.real_commits
@@ -39,7 +39,9 @@ def check(page: Page) -> None:
 def test_a_person_on_a_small_phone_says_when_e_mail_goes(acme: Acme, site: Site, tab: Callable[..., Tab]) -> None:
     one = tab(javascript=True, width=320)
     hand, page = Mouse(one.page), one.go("/")
-    sign_in(hand, STAFF)
+    hand.fill("E-mail address", STAFF)
+    hand.fill("Password", PASSWORD)
+    hand.press("Sign in")
     hand.follow("My alerts")
     page.get_by_label("Once a day, on working days").check()
     page.get_by_label("The hour of the daily e-mail").fill("08:00")

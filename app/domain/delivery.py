@@ -94,6 +94,17 @@ class Channel(StrEnum):
     in_app = "in_app"
 
 
+class TimedBy(StrEnum):
+    """What set the hour of a message, where it is not simply the hour at which it was raised."""
+
+    alert_from = "alert_from"  # The site's hour, from which its alerts go out.
+    daily = "daily"  # It goes with the person's daily message.
+    rest = "rest"  # It waits until the rest time is over.
+    day_off = "day_off"  # The same, and a day off lies in between.
+    due_soon = "due_soon"  # It does not wait for the daily message, since it is due soon.
+    despite_rest = "despite_rest"  # It does not wait, or not as long, since it is due before the rest time is over.
+
+
 class Move(NamedTuple):
     """From which states, to which state."""
 

@@ -1,7 +1,8 @@
 """Whom a claim tells: deliveries that have not left are made equal to the audience of now (DESIGN, *Who is told*).
 
 One person gets one delivery a channel, however many routes lead there; `delivery_once` decides (P2). Nothing that may
-have left is touched (P3). It also keeps the books of a claim: delivered, or nobody to tell.
+have left is touched (P3). It also keeps the books of a claim: delivered, or nobody to tell. What is made here gets its
+hour from `mail_hours.py` in the same transaction.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from app.domain.delivery import TABLE_REASONS
 from app.ledger.covers import COVER, COVERED
+from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
@@ -171,11 +173,13 @@ waiting as materialized (
   order by a.claim_id, a.channel, a.recipient_id
 
 ), made as (
-  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, not_before,
-                               next_attempt_at)
-  select :org, claim_id, channel, recipient_id, because, covers_id, not_before, not_before from missing
+  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, ready_at, timed_by,
+                               not_before, next_attempt_at)
+  select :org, claim_id, channel, recipient_id, because, covers_id, greatest(:now, not_before),
+         case when not_before > :now then 'alert_from' end, not_before, not_before from missing
   on conflict on constraint delivery_once do update
     set state = {REVIVE.TO}, reason = null, because = excluded.because, covers_id = excluded.covers_id,
+        ready_at = excluded.ready_at, timed_by = excluded.timed_by,
         not_before = excluded.not_before, next_attempt_at = excluded.next_attempt_at
     where old.state in {REVIVE.FROM} and old.handed_over_at is null
   returning id, claim_id, recipient_id, channel, because, covers_id
@@ -263,6 +267,7 @@ class Routed:
 def route_deliveries(act: Act, days: SiteDays, scope: dict[str, Any]) -> Routed:
     """Make what has not left equal to the audience of now, and close the books. Again changes nothing."""
     row = act.run(ROUTE, days.facts | scope).one()
+    time_mail(act, days, scope)
     close_books(act, scope)
     return Routed(cancelled=row.cancelled, made=row.made)
 

@@ -26,6 +26,7 @@ BACK_AT_MOST = 2 * DAY
 class Day:
     """A site's own day: the date it is judged by, its calendar, and the instant from which its alerts may go out."""
 
+    timezone: str
     today: dt.date
     calendar: Calendar
     not_before: dt.datetime
@@ -83,7 +84,7 @@ def read_site_days(act: Act) -> SiteDays:
             errors.append({"org": site.slug, "site": site.name, "message": str(fault)})
             continue
         judged = never_back(day, site.scanned_through)
-        days[site.id] = Day(judged, Calendar(site.country, site.region), begins, site.scanned_through)
+        days[site.id] = Day(site.timezone, judged, Calendar(site.country, site.region), begins, site.scanned_through)
     return SiteDays(days, errors)
 
 

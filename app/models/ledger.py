@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, Index, UniqueConstraint, Uuid, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.acts import Answer
-from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
+from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State, TimedBy
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 GAP = dt.timedelta(minutes=30)  # A longer silence between two looks gets a row of its own, and is shown as a gap.
@@ -148,6 +148,7 @@ class Delivery(Base):
         one_of("reason", (*Reason, *Fate)),
         one_of("because", Because),
         one_of("resolution", Resolution),
+        one_of("timed_by", TimedBy),
         CheckConstraint("state not in ('leased', 'handing_over') or lease_token is not null", name="lease"),
         # Serves the delivery loop; the range on next_attempt_at keeps the plan good on a never-analysed table.
         Index(
@@ -176,6 +177,8 @@ class Delivery(Base):
     because: Mapped[str]
     covers_id: Mapped[int | None]  # In whose place the recipient is told.
     state: Mapped[str] = mapped_column(server_default="pending")
+    ready_at: Mapped[dt.datetime | None]  # From when it could go if nobody had hours; its hour is worked out from it.
+    timed_by: Mapped[str | None]
     not_before: Mapped[dt.datetime]
     next_attempt_at: Mapped[dt.datetime]
     attempts: Mapped[int] = mapped_column(server_default=text("0"))

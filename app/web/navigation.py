@@ -16,10 +16,20 @@ PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("evidence.index", "Evidence", READERS),
     ("settings.index", "Settings", MANAGERS),
 )
+OWN_PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
+    ("my_alerts.index", "My alerts", tuple(Role)),
+    ("away.index", "Away", (Role.admin, Role.officer, Role.staff)),
+    ("calendar.index", "Calendar", tuple(Role)),
+)
 
 
 def pages_for(visit: Visit) -> list[tuple[str, str]]:
     return [(name, label) for name, label, roles in PAGES if visit.person.role in roles]
+
+
+def own_pages_for(visit: Visit) -> list[tuple[str, str]]:
+    """The pages about oneself, of the role."""
+    return [(name, label) for name, label, roles in OWN_PAGES if visit.person.role in roles]
 
 
 def unread_count(visit: Visit) -> int:

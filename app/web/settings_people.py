@@ -21,6 +21,7 @@ from app.web.access import MANAGERS, Visit, for_roles
 from app.web.calendar_pages import revoke_asked
 from app.web.hypermedia import go_to
 from app.web.listing import asked_number
+from app.web.my_alerts import look_first
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, day_of, sent, was_done
 
@@ -82,13 +83,15 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
     found, act = found_person(visit, member_id), visit.act
-    form = typed_person("email", "password", lists=("email_alerts", "sign_in"))
+    form = typed_person("email", "password", lists=("email_alerts", "sign_in", "sure"))
     hashed = first_password(form)
     site_ids = chosen_sites(visit, form, found.site_ids)
     until = form.check("valid_until", last_day, form.values["valid_until"])
     address = request.form.get("email", found.email or "")
     if address:
         form.check("email", fold_address, address)
+    if found.email_alerts and not (form.values["email_alerts"] or form.values["sure"]):
+        look_first(visit, form, member_id, "email_alerts", found.name)
 
     def deed() -> None:
         members.change_address(act, member_id, address)

@@ -69,6 +69,17 @@ OF: Mapping[str, Mapping[str, str]] = {
         "abandoned": "the process that was sending it is gone", "stopped": "Onus was stopped before the answer came",
         "restored": "the database was restored, so this may have been told since",
     },
+    "waits_for": {
+        "alert_from": "before, no alert of the site goes out", "daily": "it goes with the daily message",
+        "rest": "rest time", "day_off": "rest time and days off", "due_soon": "it is due soon",
+        "despite_rest": "part of the rest time gives way, since it is due before it would have ended",
+    },
+    "timed_by": {
+        "alert_from": "It had waited for the hour of the site", "daily": "It went with the daily message",
+        "rest": "It had waited for the end of the rest time", "day_off": "It had waited for the end of rest time and days off",
+        "due_soon": "It did not wait for the daily message: due within two working days, or past its date",
+        "despite_rest": "Sent in rest time: due before it would have ended",
+    },
     "resolution": {
         Resolution.delivered: "it arrived", Resolution.failed: "it was not sent", Resolution.resend: "it is sent again",
         Resolution.settled: "settled otherwise, told in another way",
@@ -205,7 +216,8 @@ OF: Mapping[str, Mapping[str, str]] = {
         "claimed": "Raised", "superseded": "Not sent", "withdrawn": "Stopped", "reopened": "Raised again",
         "claim_refreshed": "Brought up to date with the entry", "claim_delivered": "Everybody has it",
         "nobody_to_tell": "Nobody to tell", "somebody_to_tell": "Somebody to tell again",
-        "delivery_due": "Message made ready", "delivery_cancelled": "Message not sent", State.delivered: "Delivered",
+        "delivery_due": "Message made ready", "delivery_timed": "Hour of the message set",
+        "delivery_cancelled": "Message not sent", State.delivered: "Delivered",
         "handed_over": "Sent to the mail server", "delivery_put_off": "Refused for now, tried again later",
         "delivery_failed": "Refused by the mail server", "delivery_in_doubt": "May have been sent, not confirmed",
         "delivery_given_back": "Not sent: the mail server could not be used; waits again",
@@ -272,6 +284,12 @@ def moment(value: dt.datetime | None, timezone: str) -> str:
         local = value.astimezone(dt.UTC)
     offset = f"{local:%z}"
     return f"{day(local.date())}, {local:%H:%M:%S} {offset[:3]}:{offset[3:]}"
+
+
+def moment_in(value: dt.datetime, timezone: str) -> str:
+    """The same, with the place that names the zone: 3 April 2027, 08:00:00 +01:00 in Lisbon."""
+    place = timezone.rpartition("/")[2].replace("_", " ")
+    return f"{moment(value, timezone)} in {place}"
 
 
 def local_day(value: dt.datetime, timezone: str) -> str:

@@ -33,7 +33,7 @@ from app.domain.acts import (
     Role,
     Status,
 )
-from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
+from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State, TimedBy
 from app.domain.thresholds import PATTERN
 from app.extensions import db
 from app.ledger.scan import scan
@@ -44,9 +44,10 @@ from tests.factories import Acme
 
 # DESIGN section 3: the contract for tables and columns; `?` may be empty. Onus may have more columns than these.
 CONTRACT = {
-    "organisation": "id slug name locale timezone grace_period",
+    "organisation": "id slug name locale timezone grace_period rest_from? rest_until? rest_days_off",
     "account": "id email name password_hash locale is_active",
-    "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts",
+    "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts "
+    "timezone? country? region? mail_hour? own_rest rest_from? rest_until? rest_days_off",
     "member_site": "org_id member_id site_id",
     "site": "org_id id name timezone country region alert_from archived_at",
     "post": "org_id id name",
@@ -68,7 +69,8 @@ CONTRACT = {
     "rule_recipient": "org_id rule_id recipient",
     "notification_ledger": "org_id id rule_id rule_version subject_id site_id obligation_id reference title threshold "
     "due_on crossed_on claimed_at delivered_at? acknowledged_at? acknowledged_by? standing reason? scan_run_id",
-    "delivery": "org_id id claim_id channel recipient_id because covers_id? state not_before next_attempt_at attempts "
+    "delivery": "org_id id claim_id channel recipient_id because covers_id? state ready_at? timed_by? not_before "
+    "next_attempt_at attempts "
     "lease_token? lease_until? handed_over_at? delivered_at? seen_at? message_id? sent_to? last_reply? reason? "
     "resend_of? resolution? resolved_by? resolved_at?",
     "delivery_attempt": "org_id id delivery_id at verb reply outcome",
@@ -114,6 +116,7 @@ WORDS: dict[str, Iterable[str]] = {
     "delivery_resolution_check": Resolution,
     "scheduler_process_kind_check": ("scheduler", "command"),
     "delivery_state_check": State,
+    "delivery_timed_by_check": TimedBy,
     "import_run_contents_check": Contents,
     "import_upload_contents_check": Contents,
     "import_work_wish_check": ImportWish,

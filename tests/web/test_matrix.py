@@ -92,6 +92,8 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/calendar": (EVERYBODY, 200),
     "POST /o/<slug>/calendar": (EVERYBODY, 422),
     "POST /o/<slug>/calendar/revoke": (EVERYBODY, 404),  # It must name an address, and names none.
+    "GET /o/<slug>/my-alerts": (EVERYBODY, 200),
+    "POST /o/<slug>/my-alerts": (EVERYBODY, 422),
     "GET /o/<slug>/evidence": (READERS, 200),
     "GET /o/<slug>/evidence/undelivered": (READERS, 200),
     "GET /o/<slug>/evidence/nobody-to-tell": (READERS, 200),

@@ -34,7 +34,7 @@ CAME_BACK = f"""exists (
 
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
-  select l.id, l.rule_id, l.subject_id, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id,
+  select l.id, l.rule_id, l.subject_id, s.site_id, s.kind_id, s.owner_member_id, s.owner_post_id, s.holder_id,
          d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told,
          {CAME_BACK} as came_back
   from notification_ledger l
@@ -120,6 +120,8 @@ holder_of_post as materialized (
     and (c.channel <> 'email' or m.email is not null and m.email_alerts)
     and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
          or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
+    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
+         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = l.kind_id))
   order by l.id, m.id, c.channel, v.rank
 )"""
 

@@ -17,6 +17,7 @@ from app.domain.errors import Refused
 from app.ledger.queue import changed
 from app.models import Account, Member
 from app.operations import typed
+from app.operations.inspectors import limit_to_kinds
 from app.operations.typed import iso
 from app.trail.act import Act
 
@@ -38,6 +39,8 @@ def welcome(
         member.name = shown
         act.record("member_renamed", member_id=member.id)
     if member.role != role:
+        if role != Role.inspector:
+            limit_to_kinds(act, member.id, ())
         act.record("member_role_changed", member_id=member.id, old=member.role, new=role)
         member.role = role
     if valid_until != member.valid_until:

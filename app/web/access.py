@@ -30,6 +30,7 @@ View = Callable[..., ResponseReturnValue]
 
 MANAGERS = (Role.admin, Role.officer)
 READERS = (Role.admin, Role.officer, Role.inspector)
+MOST_OF_ADDRESS = 500  # Characters: more than any page needs, and no way to fill the trail.
 
 
 class Principal(UserMixin):  # type: ignore[misc]  # Flask-Login carries no types.
@@ -92,7 +93,9 @@ def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callab
             with transaction(None, WEB) as session:
                 visit = enter(session, slug)
                 if visit is not None and visit.person.role in roles:
-                    return view(visit, **values)
+                    answer = view(visit, **values)
+                    note_look(visit)
+                    return answer
                 if visit is not None:
                     visit.act.record("access_refused", path=request.path, method=request.method)
             return abort(404 if visit is None else 403)
@@ -102,6 +105,13 @@ def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callab
         return guarded
 
     return mark
+
+
+def note_look(visit: Visit) -> None:
+    """What an inspector was shown is in the trail, with the address behind the organisation's."""
+    if visit.person.role == Role.inspector and request.method == "GET":
+        address = request.full_path.removeprefix(f"/o/{visit.place.slug}/").rstrip("?")
+        visit.act.record("looked", address=address[:MOST_OF_ADDRESS])
 
 
 def may_enter(slug: str, roles: Collection[Role]) -> bool:

@@ -14,7 +14,7 @@ from app.cli.common import DAY, acting, json_option, org_option, report
 from app.config import settings
 from app.database import act_for, transaction
 from app.domain.errors import Refused, quoted
-from app.operations import passwords, people
+from app.operations import accounts, passwords, people
 from app.operations.inspectors import limit_to_kinds
 from app.operations.kinds import find_kind
 from app.trail.act import OPERATOR, Act
@@ -164,6 +164,19 @@ def set_email_alerts(email: str, state: str, org: str | None, as_json: bool) -> 
         member_id = people.find_member(act, email).id
         changed = people.set_email_alerts(act, member_id, state == ON)
     say(as_json, changed, f"E-mail alerts to {email} are {state}.", member_id=member_id, email_alerts=state == ON)
+
+
+@member_group.command("forget-phones")
+@click.argument("email")
+@org_option
+@json_option
+@with_appcontext
+def forget_phones(email: str, org: str | None, as_json: bool) -> None:
+    """Sign out every phone of the person that stays signed in, such as a lost one."""
+    with acting(org) as act:
+        member_id = people.find_member(act, email).id
+        forgotten = accounts.forget_phones(act, member_id)
+    say(as_json, forgotten > 0, f"{forgotten} phones of {email} are signed out.", member_id=member_id, phones=forgotten)
 
 
 @post_group.command("add")

@@ -19,6 +19,7 @@ from app.web import (
     import_mistakes,
     inbox,
     messages,
+    phones,
     rules,
     session,
     settings_pages,
@@ -57,7 +58,7 @@ def serve(app: Flask) -> None:
     words.register(app)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed,
+        assets, front, session, today, import_mistakes, rules, inbox, messages, phones, calendar_pages, calendar_feed,
         settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)

@@ -17,6 +17,7 @@ from app.operations.inspectors import limit_to_kinds
 from app.queries import inspectors
 from app.queries import settings as queries
 from app.queries.feeds import feeds_of
+from app.queries.phones import count_phones
 from app.queries.settings import PersonLine
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.calendar_pages import revoke_asked
@@ -124,6 +125,15 @@ def enable_person(visit: Visit, member_id: int) -> ResponseReturnValue:
     return switched(visit, member_id, operations.enable_member)
 
 
+@pages.post("/o/<slug>/settings/people/<int:member_id>/phones/forget")
+@for_roles(*ADMINS)
+def forget_phones(visit: Visit, member_id: int) -> ResponseReturnValue:
+    """Sign out every phone of the person, such as a lost one."""
+    found_person(visit, member_id)
+    accounts.forget_phones(visit.act, member_id)
+    return go_to(url_for("settings.person", slug=visit.place.slug, member_id=member_id))
+
+
 @pages.post("/o/<slug>/settings/people/<int:member_id>/calendar/revoke")
 @for_roles(*ADMINS)
 def revoke_address(visit: Visit, member_id: int) -> ResponseReturnValue:
@@ -150,6 +160,7 @@ def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseR
         "sites": list(queries.site_names(session, org, found.site_ids if found else ()).items()),
         "kinds": list(queries.kind_names(session, org).items()),
         "addresses": feeds_of(session, org, found.id) if found else [],
+        "phones": count_phones(session, org, found.id, visit.act.now) if found else 0,
         "looks": inspectors.looks(session, org, found.id, visit.act.now - LOOKS_FOR) if found else [],
     }
     return form_page(visit, FORM, found.name if found else "Add a person", form, person=found, **shown)

@@ -15,7 +15,9 @@ from app.cli.common import DAY, acting, json_option, org_option, report
 from app.config import settings
 from app.database import act_for, transaction
 from app.domain.errors import Refused, quoted
-from app.operations import mail_hours, passwords, people
+from app.operations import accounts, mail_hours, passwords, people
+from app.operations.inspectors import limit_to_kinds
+from app.operations.kinds import find_kind
 from app.operations.mail_hours import OwnHours
 from app.queries.untold import Untold, without_mail
 from app.trail.act import OPERATOR, Act
@@ -137,17 +139,19 @@ def enable_member(email: str, org: str | None, as_json: bool) -> None:
 @member_group.command("limit")
 @click.argument("email")
 @click.option("--site", "sites", multiple=True, metavar="NAME", help="May be repeated; without any, all sites again.")
+@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="For inspectors; without any, all kinds again.")
 @org_option
 @json_option
 @with_appcontext
-def limit_member(email: str, sites: tuple[str, ...], org: str | None, as_json: bool) -> None:
-    """Let the person see these sites only."""
+def limit_member(email: str, sites: tuple[str, ...], kinds: tuple[str, ...], org: str | None, as_json: bool) -> None:
+    """Let the person see these sites only, and an inspector these kinds only."""
     with acting(org) as act:
         member_id = people.find_member(act, email).id
         site_ids = sorted({people.find_site(act, name).id for name in sites})
-        changed = people.limit_member(act, member_id, site_ids)
-    sentence = f"{email} sees {', '.join(sites) or 'all sites'}."
-    say(as_json, changed, sentence, member_id=member_id, site_ids=site_ids)
+        kind_ids = sorted({find_kind(act, name) for name in kinds})
+        limited = [people.limit_member(act, member_id, site_ids), limit_to_kinds(act, member_id, kind_ids)]
+    sentence = f"{email} sees {', '.join(sites) or 'all sites'}, {', '.join(kinds) or 'all kinds'}."
+    say(as_json, any(limited), sentence, member_id=member_id, site_ids=site_ids, kind_ids=kind_ids)
 
 
 @member_group.command("email-alerts")
@@ -219,6 +223,19 @@ def set_rest(hours: str, days_off: bool, org: str | None, as_json: bool) -> None
         rest = mail_hours.span(hours, days_off=days_off)
         changed = mail_hours.set_organisation_rest(act, rest)
     say(as_json, changed, f"The rest time is {hours}{' and days off' if days_off else ''}.")
+
+
+@member_group.command("forget-phones")
+@click.argument("email")
+@org_option
+@json_option
+@with_appcontext
+def forget_phones(email: str, org: str | None, as_json: bool) -> None:
+    """Sign out every phone of the person that stays signed in, such as a lost one."""
+    with acting(org) as act:
+        member_id = people.find_member(act, email).id
+        forgotten = accounts.forget_phones(act, member_id)
+    say(as_json, forgotten > 0, f"{forgotten} phones of {email} are signed out.", member_id=member_id, phones=forgotten)
 
 
 @post_group.command("add")

@@ -37,7 +37,7 @@ CAME_BACK = f"""exists (
 
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
-  select l.id, l.rule_id, l.subject_id, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id,
+  select l.id, l.rule_id, l.subject_id, s.site_id, s.kind_id, s.owner_member_id, s.owner_post_id, s.holder_id,
          d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told,
          {CAME_BACK} as came_back
   from notification_ledger l
@@ -125,6 +125,8 @@ holder_of_post as materialized (
     and (c.channel <> 'email' or m.email is not null and m.email_alerts)
     and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
          or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
+    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
+         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = l.kind_id))
   order by l.id, m.id, c.channel, v.rank, v.covers_id nulls first
 )"""
 
@@ -148,7 +150,7 @@ waiting as materialized (
   from waiting x
   join notification_ledger l on l.org_id = :org and l.id = x.claim_id {FACTS_OF_CLAIM}
   left join live v on v.id = l.id
-  left join cover k on k.site_id = v.site_id and k.member_id = x.recipient_id
+  left join cover k on k.site_id = v.site_id and k.kind_id = v.kind_id and k.member_id = x.recipient_id
   left join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
                     and w.threshold = l.threshold
   where not exists (select from audience a where a.claim_id = x.claim_id and a.channel = x.channel

@@ -20,7 +20,7 @@ from app.models.ledger import (
     Watermark,
 )
 from app.models.mail_trial import MailTrial
-from app.models.people import Account, Member, MemberSite, Organisation, Post, SitePost
+from app.models.people import Account, Member, MemberKind, MemberSite, Organisation, Post, RememberedPhone, SitePost
 from app.models.register import Kind, Obligation, Site, Subject
 from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleSubject, RuleThreshold
 from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
@@ -29,7 +29,7 @@ __all__ = [
     "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base",
     "CalendarFeed", "DatabaseIdentity", "Delivery", "DeliveryAttempt", "DeliveryHold", "Departure", "Document",
     "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member",
-    "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient",
-    "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost",
-    "Subject", "Watermark",
+    "MemberKind", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone",
+    "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
+    "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

@@ -62,6 +62,25 @@ class Account(Base):
     is_active: Mapped[bool] = mapped_column(server_default=text("true"))
 
 
+class RememberedPhone(Base):
+    """A phone that stays signed in to answer, and for nothing else, until `expires_at`. Of a login, hence global."""
+
+    __tablename__ = "remembered_phone"
+    __table_args__ = (
+        ForeignKeyConstraint(["account_id"], ["account.id"]),
+        UniqueConstraint("token_sha256"),  # Serves the sign-in by the phone's cookie.
+        Index("remembered_phone_account_idx", "account_id"),  # Serves a person's list.
+    )
+
+    id: Mapped[OwnId]
+    account_id: Mapped[int]
+    name: Mapped[str]
+    token_sha256: Mapped[str]
+    created_at: Mapped[dt.datetime]
+    expires_at: Mapped[dt.datetime]
+    forgotten_at: Mapped[dt.datetime | None]
+
+
 class Member(Base):
     """A person of the organisation, with an account or without one.
 
@@ -116,6 +135,21 @@ class MemberSite(Base):
     org_id: Mapped[int]
     member_id: Mapped[int]
     site_id: Mapped[int]
+
+
+class MemberKind(Base):
+    """Limits an inspector to kinds; no row means all of them."""
+
+    __tablename__ = "member_kind"
+    __table_args__ = (
+        PrimaryKeyConstraint("org_id", "member_id", "kind_id"),
+        of_org("member_id", "member"),
+        of_org("kind_id", "kind"),
+    )
+
+    org_id: Mapped[int]
+    member_id: Mapped[int]
+    kind_id: Mapped[int]
 
 
 class Post(Base):

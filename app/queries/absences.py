@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, aliased
 from app.domain import calendars
 from app.domain.delivery import TOLD
 from app.models import Absence, Acknowledgement, Delivery, Member, NotificationLedger, Obligation, Site, Subject
+from app.queries.sight import Sight, read_sight
 
 MOST = 200  # Lines of a summary; nobody reads more, and the register has them all.
 REMEMBERED_FOR = 90 * calendars.DAY  # After that nobody asks what was told in an absence.
@@ -100,11 +101,12 @@ def read_summary(session: Session, org: int, member_id: int, now: dt.datetime, t
     absence = session.scalars(query.order_by(Absence.until_on.desc(), Absence.id.desc()).limit(1)).one_or_none()
     if absence is None:
         return None
-    told = _told_for(session, org, absence)
+    told = _told_for(session, read_sight(session, org, member_id, now), absence)
     return Summary(absence.id, absence.from_on, absence.until_on, told) if told else None
 
 
-def _told_for(session: Session, org: int, absence: Absence) -> list[ToldForYou]:
+def _told_for(session: Session, sight: Sight, absence: Absence) -> list[ToldForYou]:
+    org = sight.org
     claim, entry = NotificationLedger, Subject
     begins = dt.datetime.combine(absence.from_on - calendars.DAY, dt.time(), dt.UTC)  # The earliest zone is ahead.
     names = func.array_agg(func.distinct(Member.name))
@@ -119,7 +121,7 @@ def _told_for(session: Session, org: int, absence: Absence) -> list[ToldForYou]:
         .join(Obligation, and_(Obligation.org_id == org, Obligation.id == claim.obligation_id))
         .join(Member, and_(Member.org_id == org, Member.id == Delivery.recipient_id))
         .where(Delivery.org_id == org, Delivery.covers_id == absence.member_id, Delivery.state.in_(TOLD))
-        .where(Delivery.handed_over_at >= begins)
+        .where(Delivery.handed_over_at >= begins, sight.covers(entry))
         .group_by(claim.org_id, claim.id, entry.id, Site.name, Obligation.closed_at)
         .order_by(claim.due_on, claim.reference, claim.id)
         .limit(MOST)

@@ -24,6 +24,7 @@ from app.models import (
     Base,
     Delivery,
     Member,
+    MemberKind,
     MemberSite,
     NotificationLedger,
     Obligation,
@@ -170,6 +171,12 @@ class MemberSiteRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberKindRow:
+    member_id: int
+    kind_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class PostRow:
     id: int
     name: str
@@ -220,6 +227,7 @@ class People:
     members: Sequence[MemberRow] = ()
     accounts: Sequence[AccountRow] = ()
     member_sites: Sequence[MemberSiteRow] = ()
+    member_kinds: Sequence[MemberKindRow] = ()
     posts: Sequence[PostRow] = ()
     site_posts: Sequence[SitePostRow] = ()
     recipients: Sequence[RecipientRow] = ()
@@ -272,6 +280,7 @@ def read_people(session: Session, org: int) -> People:
         members=_rows(session, org, Member, MemberRow),
         accounts=[AccountRow(*row) for row in accounts],
         member_sites=_rows(session, org, MemberSite, MemberSiteRow),
+        member_kinds=_rows(session, org, MemberKind, MemberKindRow),
         posts=_rows(session, org, Post, PostRow),
         site_posts=_rows(session, org, SitePost, SitePostRow),
         recipients=_rows(session, org, RuleRecipient, RecipientRow),

@@ -40,7 +40,10 @@ join subject s on s.org_id = :org and s.id = l.subject_id
 where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (not exists (select from member_site v where v.org_id = :org and v.member_id = :member)
        or exists (select from member_site v
-                  where v.org_id = :org and v.member_id = :member and v.site_id = s.site_id))"""
+                  where v.org_id = :org and v.member_id = :member and v.site_id = s.site_id))
+  and (not exists (select from member_kind v where v.org_id = :org and v.member_id = :member)
+       or exists (select from member_kind v
+                  where v.org_id = :org and v.member_id = :member and v.kind_id = s.kind_id))"""
 
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})

@@ -157,11 +157,10 @@ class Check:
         claim = min(standing, key=lambda one: sharpest_first(one.threshold, one.crossed_on), default=None)
         if claim is None or claim.threshold not in family.crossed or claim.acknowledged_at is not None:
             return
-        site_id = family.subject.site_id
-        day, rows = self.days[site_id], self.deliveries[claim.id]
+        day, rows = self.days[family.subject.site_id], self.deliveries[claim.id]
         meant = self.audience.named(family.rule, family.subject, day)
         for told in {row.recipient_id for row in rows if row.state in TOLD} & meant:
-            other = self.audience.stand_in_of(told, site_id, day)
+            other = self.audience.stand_in_of(told, family.subject, day)
             known = any(row.state != State.cancelled and row.recipient_id == other for row in rows)
             known = known or any(row.state in TOLD and row.covers_id == other for row in rows)
             if not known and is_reachable(self.audience.members[other], family.rule):
@@ -176,7 +175,7 @@ class Check:
             for row in self.deliveries[claim.id]:
                 if day is None or row.state not in (State.pending, State.held):
                     continue
-                if self.audience.stand_in_of(row.recipient_id, subject.site_id, day) != row.recipient_id:
+                if self.audience.stand_in_of(row.recipient_id, subject, day) != row.recipient_id:
                     key = (claim.rule_id, subject.id, claim.threshold, claim.due_on)
                     why = "waits for somebody who is away, and has a stand-in"
                     yield Debt(*key, claim.id, why, names[claim.rule_id], subject.reference)

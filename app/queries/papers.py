@@ -130,7 +130,7 @@ def read_file(session: Session, sight: Sight, subject_id: int, attachment_id: in
         .join(Document, and_(Document.org_id == sight.org, Document.id == Attachment.document_id))
         .join(Subject, and_(Subject.org_id == sight.org, Subject.id == Document.subject_id))
         .where(Attachment.org_id == sight.org, Attachment.id == attachment_id, Attachment.content.is_not(None))
-        .where(Subject.id == subject_id, sight.covers(Subject.site_id))
+        .where(Subject.id == subject_id, sight.covers(Subject))
     )
     row: Any = session.execute(query).one_or_none()
     return Content(*row) if row else None

@@ -31,7 +31,7 @@ AHEAD = 90 * calendars.DAY
 class Unheard(StrEnum):
     """Why an alert would reach nobody. One that has several reasons counts under the first of them."""
 
-    nobody = "nobody"  # Whom the rule means is nobody, or is gone by then, or may not see the site.
+    nobody = "nobody"  # Whom the rule means is nobody, or is gone by then, or may not see the entry.
     no_way = "no_way"  # Whoever is there has no address, no login, or mail to them came back.
     away = "away"  # Whoever could be reached is away, and nobody stands in.
 
@@ -110,7 +110,7 @@ class Ahead:
     def why(self, rule: RuleRow, subject: SubjectRow, day: dt.date) -> Unheard | None:
         """Why the rule reaches nobody on this day, or None."""
         people = (subject.owner_member_id, subject.owner_post_id, subject.holder_id)
-        key = (rule.id, subject.site_id, *people, bisect_right(self.turns, day))
+        key = (rule.id, subject.site_id, subject.kind_id, *people, bisect_right(self.turns, day))
         if key not in self._why:
             self._why[key] = self._judged(rule, subject, day)
         return self._why[key]
@@ -118,8 +118,8 @@ class Ahead:
     def _judged(self, rule: RuleRow, subject: SubjectRow, day: dt.date) -> Unheard | None:
         audience = self.judge.audience
         named = audience.named(rule, subject, day)
-        there = {one for one in named if audience.may_be_told(one, subject.site_id, day)}
-        told = {audience.stand_in_of(one, subject.site_id, day) for one in there}
+        there = {one for one in named if audience.may_be_told_of(one, subject, day)}
+        told = {audience.stand_in_of(one, subject, day) for one in there}
         reached = {one for one in told if self.is_reached(audience.members[one], rule)}
         if any(audience.absence_on(one, day) is None for one in reached):
             return None

@@ -21,6 +21,7 @@ from app.web import (
     inbox,
     messages,
     my_alerts,
+    phones,
     rules,
     session,
     settings_pages,
@@ -62,8 +63,8 @@ def serve(app: Flask) -> None:
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, import_mistakes, rules, inbox, messages, calendar_pages, calendar_feed, away,
-        my_alerts, settings_pages,
+        assets, front, session, today, import_mistakes, rules, inbox, messages, phones, calendar_pages, calendar_feed,
+        away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -6,7 +6,7 @@ from app.config import settings
 from app.domain.acts import Role
 from app.queries.inbox import count_unread
 from app.queries.stops import Stops, read_stops
-from app.web.access import MANAGERS, READERS, Visit
+from app.web.access import ANSWERING, MANAGERS, READERS, Visit
 
 PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("today.index", "Today", MANAGERS),
@@ -24,7 +24,9 @@ OWN_PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
 
 
 def pages_for(visit: Visit) -> list[tuple[str, str]]:
-    return [(name, label) for name, label, roles in PAGES if visit.person.role in roles]
+    """The pages of the role; on a remembered phone those that are open to it."""
+    mine = [(name, label) for name, label, roles in PAGES if visit.person.role in roles]
+    return [page for page in mine if not visit.only_answers or page[0].partition(".")[0] in ANSWERING]
 
 
 def own_pages_for(visit: Visit) -> list[tuple[str, str]]:

@@ -49,6 +49,8 @@ CONTRACT = {
     "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts "
     "timezone? country? region? mail_hour? own_rest rest_from? rest_until? rest_days_off",
     "member_site": "org_id member_id site_id",
+    "member_kind": "org_id member_id kind_id",
+    "remembered_phone": "id account_id name token_sha256 created_at expires_at forgotten_at?",
     "site": "org_id id name timezone country region alert_from archived_at",
     "post": "org_id id name",
     "site_post": "org_id site_id post_id member_id from_on until_on?",
@@ -100,7 +102,8 @@ CONTRACT = {
 NOT_MADE_YET = {"audit_checkpoint", "export_run"}
 # Of no organisation by their nature.
 GLOBAL = {
-    "organisation", "account", "scheduler_process", "alembic_version", "database_identity", "mail_transport",
+    "organisation", "account", "remembered_phone", "scheduler_process", "alembic_version", "database_identity",
+    "mail_transport",
 }  # fmt: skip
 CLAIM_KEY = {"org_id", "rule_id", "subject_id", "threshold", "due_on"}
 

@@ -27,7 +27,17 @@ from app.ledger import holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
-from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
+from app.models import (
+    Base,
+    DeliveryAttempt,
+    ImportRun,
+    ImportUpload,
+    ImportWork,
+    MailMessage,
+    MailTrial,
+    Member,
+    MemberKind,
+)
 from app.models.tenancy import walls
 from app.operations import absences, answers, departures, documents, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
@@ -124,6 +134,7 @@ def filled(slug: str) -> Acme:
     with acme.acting() as act:
         ana, site = factories.member(act, f"ana@{slug}.example"), factories.site(act)
         people.limit_member(act, ana, [site])
+        act.session.add(MemberKind(org_id=act.org, member_id=ana, kind_id=factories.kind(act)))
         people.assign_post(act, people.add_post(act, "manager"), ana, site)
         entry = factories.subject(act, slug, dt.date(2027, 3, 20))
         factories.rule(act, kinds=["other"], sites=["Madrid"], subjects=[entry.id])

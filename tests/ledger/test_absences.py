@@ -8,7 +8,8 @@ import pytest
 
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
-from app.operations import absences, people, register
+from app.operations import absences, members, people, register
+from app.operations.inspectors import limit_to_kinds
 from app.queries.owed import Owed
 from tests import factories
 from tests.ledger.conftest import Watch
@@ -120,6 +121,30 @@ def test_without_a_stand_in_who_can_be_told_the_person_is_told_as_ever(watch: Wa
         people.disable_member(act, crew["Carla"])
     watch.scan()
     assert [row[1:3] for row in watch.rows(TOLD)] == [("Bruno", "pending"), ("Carla", "cancelled")]
+    assert watch.owed() == NOTHING
+
+
+def test_a_stand_in_who_sees_only_some_kinds_by_now_stands_in_for_these(watch: Watch, crew: dict[str, int]) -> None:
+    """What Carla may not see stays with Bruno; what Bruno may not see goes to nobody, whoever stands in for him."""
+    with watch.acme.acting() as act:
+        lift = factories.subject(act, "L-1", TODAY + 5 * DAY, kind="lift")
+        register.assign(act, lift, member_id=crew["Bruno"])
+    away(watch, crew["Bruno"], 0, 3, crew["Carla"])
+
+    def inspects(name: str, kind: str) -> None:
+        with watch.acme.acting() as act:
+            members.change_member(act, crew[name], name, "inspector", None)
+            limit_to_kinds(act, crew[name], [factories.kind(act, kind)])
+
+    named = "select l.reference, m.name from delivery x join notification_ledger l on l.id = x.claim_id "
+    named += "join member m on m.id = x.recipient_id where x.state <> 'cancelled' order by 1, 2"
+    inspects("Carla", "lift")
+    watch.scan()
+    assert watch.rows(named) == [("L-1", "Carla"), ("P-1", "Bruno")]
+    assert watch.owed() == NOTHING
+    inspects("Bruno", "other")
+    watch.scan()
+    assert watch.rows(named) == [("P-1", "Bruno")]
     assert watch.owed() == NOTHING
 
 

@@ -16,8 +16,9 @@ from app.domain.acts import MoveReason
 from app.domain.calendars import Calendar
 from app.domain.mail_hours import Due, Hours, Rest, plan
 from app.ledger.lease import due_people, lease_for
-from app.operations import mail_hours, obligations, people, register
+from app.operations import absences, mail_hours, obligations, people, register
 from app.operations.mail_hours import OwnHours
+from app.trail.act import Act
 from tests import factories
 from tests.ledger.conftest import Watch
 
@@ -96,6 +97,26 @@ def mail(watch: Watch) -> Mail:
 
 def enter(mail: Mail, reference: str, due_on: str) -> None:
     mail.watch.do(lambda act: factories.subject(act, reference, dt.date.fromisoformat(due_on)))
+
+
+def test_in_place_of_who_is_away_it_goes_at_the_hours_of_the_stand_in(mail: Mail) -> None:
+    """And what waited for the hours of the one who is away does not wait for them any more; nor does it come back."""
+    mail.hours(ANA, daily_at=dt.time(8))
+    mail.hours(BRUNO, daily_at=dt.time(17))
+    enter(mail, "A", "2027-04-01")
+    mail.at("2027-03-02T09:00")
+    assert mail.waiting() == [("A", "2027-03-03 08:00", "daily")]
+
+    def go(act: Act) -> None:
+        ana, bruno = (people.find_member(act, email).id for email in (ANA, BRUNO))
+        absences.enter_absence(act, ana, dt.date(2027, 3, 2), dt.date(2027, 3, 3), bruno)
+
+    mail.watch.do(go)
+    mail.at("2027-03-02T10:00")
+    assert mail.waiting() == [("A", "2027-03-02 17:00", "daily")]
+    for local in ("2027-03-02T17:00", "2027-03-03T08:00", "2027-03-04T08:00"):
+        mail.at(local)
+    assert mail.taken() == [("2027-03-02T17:00", "Bruno", "A 30d")]
 
 
 def test_a_fortnight_of_a_daily_message_and_nights_of_rest(mail: Mail) -> None:

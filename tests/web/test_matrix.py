@@ -139,6 +139,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/settings/people/<int:member_id>/staying": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/disable": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/enable": (ADMINS, 303),
+    "POST /o/<slug>/settings/people/<int:member_id>/phones/forget": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/calendar/revoke": (ADMINS, 404),  # It must name an address.
     "GET /o/<slug>/settings/people/import": (ADMINS, 200),
     "POST /o/<slug>/settings/people/import": (ADMINS, 422),
@@ -166,6 +167,8 @@ OUTSIDE = {
     "GET /calendar/<token>.ics": (404, 404),  # Of this token; the right ones are in test_calendar.
     "GET /assets/<stamp>/<name>": (404, 404),  # Of this stamp; the right one is in test_headers.
     "POST /logout": (302, 303),
+    "GET /phones": (302, 200),
+    "POST /phones/forget": (302, 303),
 }
 
 

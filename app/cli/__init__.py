@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app import create_app
 from app.cli import (
+    absences,
     acts,
     answers,
     batches,
@@ -80,6 +81,7 @@ for module in (
     process,
     database,
     people,
+    absences,
     imports,
     import_people,
     import_mistakes,

@@ -127,6 +127,7 @@ def status_of(
         },
         "deliveries": summed([watch.deliveries for watch in watches], []),
         "undelivered": sum(watch.undelivered for watch in watches),
+        "unreached": sum(watch.unreached for watch in watches),
         "email": worded(mail),
         "mail": plain(asdict(mail)),
         State.in_doubt: sum(watch.doubts for watch in watches),
@@ -171,6 +172,8 @@ def status_lines(result: dict[str, Any]) -> Iterator[str]:
     if waiting["count"]:
         yield f"oldest pending: {waiting['oldest_seconds']} s"
     yield f"undelivered: {result['undelivered']}"
+    if result["unreached"]:
+        yield f"alerts of the next 90 days that would reach nobody: {result['unreached']}"
     if result[State.in_doubt]:
         yield f"may have been sent, not confirmed: {result[State.in_doubt]} (`onus doubt list`)"
     yield f"e-mail: {result['email']}"

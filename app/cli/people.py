@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import sys
 from typing import Any
@@ -14,10 +15,15 @@ from app.cli.common import DAY, acting, json_option, org_option, report
 from app.config import settings
 from app.database import act_for, transaction
 from app.domain.errors import Refused, quoted
-from app.operations import passwords, people
+from app.operations import accounts, mail_hours, passwords, people
+from app.operations.inspectors import limit_to_kinds
+from app.operations.kinds import find_kind
+from app.operations.mail_hours import OwnHours
+from app.queries.untold import Untold, without_mail
 from app.trail.act import OPERATOR, Act
+from app.web.hours_texts import hours_words, untold_words
 
-ON, OFF = "on", "off"
+ON, OFF, DEFAULT = "on", "off", "default"
 
 
 def add_to(main: click.Group) -> None:
@@ -133,17 +139,19 @@ def enable_member(email: str, org: str | None, as_json: bool) -> None:
 @member_group.command("limit")
 @click.argument("email")
 @click.option("--site", "sites", multiple=True, metavar="NAME", help="May be repeated; without any, all sites again.")
+@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="For inspectors; without any, all kinds again.")
 @org_option
 @json_option
 @with_appcontext
-def limit_member(email: str, sites: tuple[str, ...], org: str | None, as_json: bool) -> None:
-    """Let the person see these sites only."""
+def limit_member(email: str, sites: tuple[str, ...], kinds: tuple[str, ...], org: str | None, as_json: bool) -> None:
+    """Let the person see these sites only, and an inspector these kinds only."""
     with acting(org) as act:
         member_id = people.find_member(act, email).id
         site_ids = sorted({people.find_site(act, name).id for name in sites})
-        changed = people.limit_member(act, member_id, site_ids)
-    sentence = f"{email} sees {', '.join(sites) or 'all sites'}."
-    say(as_json, changed, sentence, member_id=member_id, site_ids=site_ids)
+        kind_ids = sorted({find_kind(act, name) for name in kinds})
+        limited = [people.limit_member(act, member_id, site_ids), limit_to_kinds(act, member_id, kind_ids)]
+    sentence = f"{email} sees {', '.join(sites) or 'all sites'}, {', '.join(kinds) or 'all kinds'}."
+    say(as_json, any(limited), sentence, member_id=member_id, site_ids=site_ids, kind_ids=kind_ids)
 
 
 @member_group.command("email-alerts")
@@ -158,8 +166,76 @@ def set_email_alerts(email: str, state: str, org: str | None, as_json: bool) -> 
         raise Refused(f"{quoted(state)} is neither {ON} nor {OFF}: write one of them.")
     with acting(org) as act:
         member_id = people.find_member(act, email).id
+        untold = without_mail(act.session, act.org, member_id, act.now) if state == OFF else Untold()
         changed = people.set_email_alerts(act, member_id, state == ON)
-    say(as_json, changed, f"E-mail alerts to {email} are {state}.", member_id=member_id, email_alerts=state == ON)
+    sentence = f"E-mail alerts to {email} are {state}. {untold_words(untold, 'they')}".rstrip()
+    left = {name: len(getattr(untold, name)) for name in ("in_app", "not_told", "nobody")}
+    say(as_json, changed, sentence, member_id=member_id, email_alerts=state == ON, **left)
+
+
+@member_group.command("mail")
+@click.argument("email")
+@click.option("--at-once", is_flag=True, help="An e-mail for whatever is new.")
+@click.option("--daily-at", metavar="HH:MM", help="One e-mail a working day, at this local hour.")
+@click.option("--rest", metavar="HH:MM-HH:MM|none|default", help="No e-mail then; default: as the organisation has it.")
+@click.option("--days-off", is_flag=True, help="With --rest: no e-mail on days off, either.")
+@click.option("--timezone", metavar="ZONE", help="Of these hours; empty: the organisation's.")
+@click.option("--country", metavar="CC", help="Whose public holidays are days off; empty: Monday to Friday.")
+@click.option("--region", help="A region of the country with holidays of its own; empty: none.")
+@org_option
+@json_option
+@with_appcontext
+def set_mail_hours(email: str, org: str | None, as_json: bool, **given: Any) -> None:
+    """Say when e-mail goes to the person; what is not named stays as it is."""
+    with acting(org) as act:
+        member_id = people.find_member(act, email).id
+        hours = with_options(mail_hours.hours_of(act, member_id), **given)
+        changed = mail_hours.set_hours(act, member_id, hours)
+    sentence = f"E-mail to {email} goes {hours_words(hours.daily_at, hours.rest) or 'at once'}."
+    say(as_json, changed, sentence, member_id=member_id)
+
+
+def with_options(
+    old: OwnHours, at_once: bool, daily_at: str | None, rest: str | None, days_off: bool, **place: str | None
+) -> OwnHours:
+    """The hours with what was named put in their place. An empty option takes its part away."""
+    if at_once and daily_at is not None:
+        raise Refused("--at-once and --daily-at exclude each other: leave one of them out.")
+    if days_off and rest in (None, DEFAULT):
+        raise Refused("--days-off is a part of a rest time: name it, too, with --rest 20:00-06:00 or --rest none.")
+    new: dict[str, Any] = {name: value or None for name, value in place.items() if value is not None}
+    if at_once or daily_at is not None:
+        new["daily_at"] = None if daily_at is None else mail_hours.hour(daily_at)
+    if rest is not None:
+        new["rest"] = None if rest == DEFAULT else mail_hours.span(rest, days_off=days_off)
+    return dataclasses.replace(old, **new)
+
+
+@org_group.command("rest")
+@click.argument("hours", metavar="HH:MM-HH:MM|none")
+@click.option("--days-off", is_flag=True, help="No e-mail on days off, either.")
+@org_option
+@json_option
+@with_appcontext
+def set_rest(hours: str, days_off: bool, org: str | None, as_json: bool) -> None:
+    """Say when no e-mail goes to people who have no rest time of their own."""
+    with acting(org) as act:
+        rest = mail_hours.span(hours, days_off=days_off)
+        changed = mail_hours.set_organisation_rest(act, rest)
+    say(as_json, changed, f"The rest time is {hours}{' and days off' if days_off else ''}.")
+
+
+@member_group.command("forget-phones")
+@click.argument("email")
+@org_option
+@json_option
+@with_appcontext
+def forget_phones(email: str, org: str | None, as_json: bool) -> None:
+    """Sign out every phone of the person that stays signed in, such as a lost one."""
+    with acting(org) as act:
+        member_id = people.find_member(act, email).id
+        forgotten = accounts.forget_phones(act, member_id)
+    say(as_json, forgotten > 0, f"{forgotten} phones of {email} are signed out.", member_id=member_id, phones=forgotten)
 
 
 @post_group.command("add")

@@ -151,3 +151,10 @@ class ReopenReason(StrEnum):
     not_done = "not_done"
     typing_error = "typing_error"
     other = "other"
+
+
+class Held(StrEnum):
+    """What becomes of the entries that are about a person who leaves."""
+
+    hand_over = "hand_over"
+    archive = "archive"

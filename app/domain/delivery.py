@@ -51,6 +51,7 @@ class Reason(StrEnum):
     somebody_on_it = "somebody_on_it"
     not_a_recipient = "not_a_recipient"
     channel_off = "channel_off"
+    away = "away"  # The recipient is away, and the stand-in is told instead.
 
 
 class Fate(StrEnum):
@@ -74,6 +75,7 @@ class Because(StrEnum):
     named = "named"
     fallback = "fallback"  # The rule's word for a message that came back.
     returned = "returned"  # An officer, since a message came back.
+    cover = "cover"  # Stands in for a recipient who is away.
 
 
 class Resolution(StrEnum):
@@ -90,6 +92,17 @@ class Channel(StrEnum):
 
     email = "email"
     in_app = "in_app"
+
+
+class TimedBy(StrEnum):
+    """What set the hour of a message, where it is not simply the hour at which it was raised."""
+
+    alert_from = "alert_from"  # The site's hour, from which its alerts go out.
+    daily = "daily"  # It goes with the person's daily message.
+    rest = "rest"  # It waits until the rest time is over.
+    day_off = "day_off"  # The same, and a day off lies in between.
+    due_soon = "due_soon"  # It does not wait for the daily message, since it is due soon.
+    despite_rest = "despite_rest"  # It does not wait, or not as long, since it is due before the rest time is over.
 
 
 class Move(NamedTuple):
@@ -134,6 +147,7 @@ TABLE_REASONS = frozenset(Reason) - {
     Reason.nobody_to_tell,
     Reason.not_a_recipient,
     Reason.channel_off,
+    Reason.away,
 }
 
 

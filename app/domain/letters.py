@@ -34,6 +34,7 @@ class Notice:
     proof_needed: bool = False  # To close it as done.
     filed_on: dt.date | None = None  # With the authority, and its receipt.
     receipt: str | None = None
+    covers: str | None = None  # In whose place the reader is told, by name.
     others: tuple[str, ...] = ()  # Who else was told, by name.
 
     @property

@@ -1,7 +1,8 @@
 """Whom a claim tells: deliveries that have not left are made equal to the audience of now (DESIGN, *Who is told*).
 
 One person gets one delivery a channel, however many routes lead there; `delivery_once` decides (P2). Nothing that may
-have left is touched (P3). It also keeps the books of a claim: delivered, or nobody to tell.
+have left is touched (P3). It also keeps the books of a claim: delivered, or nobody to tell. What is made here gets its
+hour from `mail_hours.py` in the same transaction.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.delivery import TABLE_REASONS
+from app.ledger.covers import COVER, COVERED
+from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
@@ -34,7 +37,7 @@ CAME_BACK = f"""exists (
 
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
-  select l.id, l.rule_id, l.subject_id, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id,
+  select l.id, l.rule_id, l.subject_id, s.site_id, s.kind_id, s.owner_member_id, s.owner_post_id, s.holder_id,
          d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told,
          {CAME_BACK} as came_back
   from notification_ledger l
@@ -54,8 +57,8 @@ LIVE = f"""
                 and n.threshold collate "C" < l.threshold collate "C"))"""
 
 # Everybody of the audience once, by the route that says most; each route is an equality join. When a message came back,
-# the rule's fallback is told, too, and the officers are, in the app.
-AUDIENCE = """
+# the rule's fallback is told, too, and the officers are, in the app. In place of who is away the stand-in is told.
+AUDIENCE = f"""
 holder_of_post as materialized (
   select h.site_id, h.post_id, h.member_id from site_post h join site_day d on d.site_id = h.site_id
   where h.org_id = :org and h.from_on <= d.today and (h.until_on is null or h.until_on >= d.today)
@@ -106,12 +109,14 @@ holder_of_post as materialized (
   from live l join member m on m.org_id = :org and m.role in ('officer', 'admin')
   where l.came_back
 
+), {COVER}, covered as ({COVERED}
+
 ), audience as materialized (
   select distinct on (l.id, m.id, c.channel)
-         l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.rank <= 3 or v.rank >= 6 as by_duty,
-         l.told, l.answered, l.not_before, l.subject_id
+         l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.covers_id,
+         v.rank <= 3 or v.rank >= 6 as by_duty, l.told, l.answered, l.not_before, l.subject_id
   from live l
-  join worded v on v.id = l.id
+  join covered v on v.id = l.id
   join member m on m.org_id = :org and m.id = v.member_id and m.is_active
        and (m.left_on is null or m.left_on > l.today) and (m.valid_until is null or m.valid_until >= l.today)
   left join account a on a.id = m.account_id
@@ -121,11 +126,13 @@ holder_of_post as materialized (
     and (c.channel <> 'email' or m.email is not null and m.email_alerts)
     and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
          or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
-  order by l.id, m.id, c.channel, v.rank
+    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
+         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = l.kind_id))
+  order by l.id, m.id, c.channel, v.rank, v.covers_id nulls first
 )"""
 
 ROUTE = f"""
-with {REACH}, wanted as materialized ({WANTED_AND_OPEN}), live as materialized ({LIVE}), {AUDIENCE},
+with recursive {REACH}, wanted as materialized ({WANTED_AND_OPEN}), live as materialized ({LIVE}), {AUDIENCE},
 
 waiting as materialized (
   select x.id, x.claim_id, x.channel, x.recipient_id
@@ -136,6 +143,7 @@ waiting as materialized (
 ), wrong as materialized (  -- 1. what waits to leave and should not, and why
   select x.id,
          case when v.id is not null and x.channel <> all (r.channels) then 'channel_off'
+              when v.id is not null and k.member_id is not null then 'away'
               when v.id is not null then 'not_a_recipient'
               when l.standing <> 'open' then l.reason
               when w.rule_id is not null then 'sharper'
@@ -143,6 +151,7 @@ waiting as materialized (
   from waiting x
   join notification_ledger l on l.org_id = :org and l.id = x.claim_id {FACTS_OF_CLAIM}
   left join live v on v.id = l.id
+  left join cover k on k.site_id = v.site_id and k.kind_id = v.kind_id and k.member_id = x.recipient_id
   left join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
                     and w.threshold = l.threshold
   where not exists (select from audience a where a.claim_id = x.claim_id and a.channel = x.channel
@@ -158,19 +167,25 @@ waiting as materialized (
   from audience a
   left join delivery x on x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel
                       and x.recipient_id = a.recipient_id and x.resend_of is null
-  where x.id is null and (not a.told or a.by_duty and not a.answered)
-     or x.state in {REVIVE.FROM} and x.handed_over_at is null
-        and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE})
+  left join told_for f on f.claim_id = a.claim_id and f.channel = a.channel and f.covers_id = a.recipient_id
+                      and f.may_have_read
+  where f.claim_id is null
+    and (x.id is null and (not a.told or a.by_duty and not a.answered)
+         or x.state in {REVIVE.FROM} and x.handed_over_at is null
+            and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE}))
   order by a.claim_id, a.channel, a.recipient_id
 
 ), made as (
-  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, not_before, next_attempt_at)
-  select :org, claim_id, channel, recipient_id, because, not_before, not_before from missing
+  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, ready_at, timed_by,
+                               not_before, next_attempt_at)
+  select :org, claim_id, channel, recipient_id, because, covers_id, greatest(:now, not_before),
+         case when not_before > :now then 'alert_from' end, not_before, not_before from missing
   on conflict on constraint delivery_once do update
-    set state = {REVIVE.TO}, reason = null, because = excluded.because,
+    set state = {REVIVE.TO}, reason = null, because = excluded.because, covers_id = excluded.covers_id,
+        ready_at = excluded.ready_at, timed_by = excluded.timed_by,
         not_before = excluded.not_before, next_attempt_at = excluded.next_attempt_at
     where old.state in {REVIVE.FROM} and old.handed_over_at is null
-  returning id, claim_id, recipient_id, channel, because
+  returning id, claim_id, recipient_id, channel, because, covers_id
 
 ), sent_again as (          -- what a person sent again was cancelled before it left, and is wanted again
   update delivery x set state = {REVIVE.TO}, reason = null, next_attempt_at = :now
@@ -178,7 +193,7 @@ waiting as materialized (
   where x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel and x.recipient_id = a.recipient_id
     and x.resend_of is not null and x.state in {REVIVE.FROM} and x.handed_over_at is null
     and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE})
-  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because
+  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because, x.covers_id
 
 ), due as (
   select * from made union all select * from sent_again
@@ -196,7 +211,8 @@ waiting as materialized (
         from cancelled
         union all
         select id, claim_id, 'delivery_due',
-               jsonb_build_object('because', because, 'recipient', recipient_id, 'channel', channel)
+               jsonb_strip_nulls(jsonb_build_object('because', because, 'recipient', recipient_id, 'channel', channel,
+                                                    'covers', covers_id))
         from due) e
   join notification_ledger l on l.org_id = :org and l.id = e.claim_id
   order by e.claim_id, e.id
@@ -254,6 +270,7 @@ class Routed:
 def route_deliveries(act: Act, days: SiteDays, scope: dict[str, Any]) -> Routed:
     """Make what has not left equal to the audience of now, and close the books. Again changes nothing."""
     row = act.run(ROUTE, days.facts | scope).one()
+    time_mail(act, days, scope)
     close_books(act, scope)
     return Routed(cancelled=row.cancelled, made=row.made)
 

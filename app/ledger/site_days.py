@@ -28,6 +28,7 @@ BACK_AT_MOST = 2 * DAY
 class Day:
     """A site's own day: the date it is judged by, its calendar, and the instant from which its alerts may go out."""
 
+    timezone: str
     today: dt.date
     calendar: Calendar
     not_before: dt.datetime
@@ -103,7 +104,7 @@ def read_site_days(act: Act) -> SiteDays:
             continue
         judged = never_back(day, site.scanned_through)
         calendar = calendar_of(site.country, site.region, (one for at, one in days_off if at in (None, site.id)))
-        days[site.id] = Day(judged, calendar, begins, site.scanned_through)
+        days[site.id] = Day(site.timezone, judged, calendar, begins, site.scanned_through)
     return SiteDays(days, errors)
 
 

@@ -1,5 +1,6 @@
 """The tables. Importing this package makes all of them known to `Base.metadata`."""
 
+from app.models.absences import Absence, Departure
 from app.models.base import Base
 from app.models.documents import Attachment, Document
 from app.models.feeds import CalendarFeed
@@ -19,15 +20,16 @@ from app.models.ledger import (
     Watermark,
 )
 from app.models.mail_trial import MailTrial
-from app.models.people import Account, Member, MemberSite, Organisation, Post, SitePost
+from app.models.people import Account, Member, MemberKind, MemberSite, Organisation, Post, RememberedPhone, SitePost
 from app.models.register import DayOff, Kind, Obligation, Site, Subject
 from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleSubject, RuleThreshold
 from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 
 __all__ = [
-    "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base", "CalendarFeed",
-    "DatabaseIdentity", "DayOff", "Delivery", "DeliveryAttempt", "DeliveryHold", "Document", "ImportRun",
-    "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberSite",
-    "NotificationLedger", "Obligation", "Organisation", "Post", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject",
-    "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
+    "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base",
+    "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery", "DeliveryAttempt", "DeliveryHold", "Departure",
+    "Document", "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial",
+    "Member", "MemberKind", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone",
+    "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
+    "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, Index, UniqueConstraint, Uuid, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.acts import Answer
-from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
+from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State, TimedBy
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 GAP = dt.timedelta(minutes=30)  # A longer silence between two looks gets a row of its own, and is shown as a gap.
@@ -140,6 +140,7 @@ class Delivery(Base):
         UniqueConstraint("org_id", "resend_of", name="delivery_resent_once"),
         of_org("claim_id", "notification_ledger"),
         of_org("recipient_id", "member"),
+        of_org("covers_id", "member"),
         of_org("resend_of", "delivery"),
         of_org("resolved_by", "member"),
         one_of("channel", Channel),
@@ -147,6 +148,7 @@ class Delivery(Base):
         one_of("reason", (*Reason, *Fate)),
         one_of("because", Because),
         one_of("resolution", Resolution),
+        one_of("timed_by", TimedBy),
         CheckConstraint("state not in ('leased', 'handing_over') or lease_token is not null", name="lease"),
         # Serves the delivery loop; the range on next_attempt_at keeps the plan good on a never-analysed table.
         Index(
@@ -156,6 +158,8 @@ class Delivery(Base):
             "delivery_leased_idx", "org_id", "lease_until", postgresql_where=text("state in ('leased', 'handing_over')")
         ),
         Index("delivery_recipient_idx", "org_id", "recipient_id", "channel", "state"),  # Serves the inbox.
+        # Serves who was told in whose place: routing, and the summary for whoever comes back.
+        Index("delivery_covers_idx", "org_id", "covers_id", postgresql_where=text("covers_id is not null")),
         # Serves hand-over, settling and bounces: the rows of one message.
         Index("delivery_token_idx", "org_id", "lease_token", postgresql_where=text("lease_token is not null")),
         # Serves the lists of what needs a person, and the release of what is held.
@@ -171,7 +175,10 @@ class Delivery(Base):
     channel: Mapped[str]
     recipient_id: Mapped[int]
     because: Mapped[str]
+    covers_id: Mapped[int | None]  # In whose place the recipient is told.
     state: Mapped[str] = mapped_column(server_default="pending")
+    ready_at: Mapped[dt.datetime | None]  # From when it could go if nobody had hours; its hour is worked out from it.
+    timed_by: Mapped[str | None]
     not_before: Mapped[dt.datetime]
     next_attempt_at: Mapped[dt.datetime]
     attempts: Mapped[int] = mapped_column(server_default=text("0"))

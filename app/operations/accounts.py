@@ -16,7 +16,8 @@ from app.domain.acts import Role
 from app.domain.errors import Refused
 from app.ledger.queue import changed
 from app.models import Account, Member
-from app.operations import typed
+from app.operations import phones, typed
+from app.operations.inspectors import limit_to_kinds
 from app.operations.typed import iso
 from app.trail.act import Act
 
@@ -38,6 +39,8 @@ def welcome(
         member.name = shown
         act.record("member_renamed", member_id=member.id)
     if member.role != role:
+        if role != Role.inspector:
+            limit_to_kinds(act, member.id, ())
         act.record("member_role_changed", member_id=member.id, old=member.role, new=role)
         member.role = role
     if valid_until != member.valid_until:
@@ -78,3 +81,13 @@ def joined(act: Act, address: str, name: str, password_hash: str | None) -> int:
             raise Refused(f"{address} has a password already: add the member without one.")
         account.password_hash = password_hash
     return account.id
+
+
+def forget_phones(act: Act, member_id: int) -> int:
+    """Sign out every phone of the member that stays signed in; how many there were."""
+    of_member = select(Member.account_id).where(Member.org_id == act.org, Member.id == member_id)
+    account_id = act.session.scalar(of_member)
+    forgotten = phones.forget(act.session, act.now, account_id) if account_id is not None else []
+    if forgotten:
+        act.record("phones_forgotten", member_id=member_id, phone_ids=forgotten)
+    return len(forgotten)

@@ -47,6 +47,14 @@ def known_kinds(act: Act) -> dict[str, int]:
     return {key_of(name): kind_id for name, kind_id in rows}
 
 
+def find_kind(act: Act, name: str) -> int:
+    """The kind of this name. Raises Refused where there is none."""
+    found = known_kinds(act).get(key_of(name))
+    if found is None:
+        raise Refused(f"There is no kind {quoted(name)}: correct the name; Settings list the kinds.")
+    return found
+
+
 def find_or_make(act: Act, named: Iterable[str]) -> KindsNamed:
     """All kinds of the organisation, with those of these names that it did not have. Raises Refused for a bad name."""
     ids = known_kinds(act)

@@ -14,6 +14,7 @@ from app.domain.recipients import MEMBER
 from app.ledger.queue import changed
 from app.models import AlertRule, Member, RuleRecipient
 from app.operations import people, typed
+from app.operations.inspectors import limit_to_kinds
 from app.operations.typed import iso
 from app.trail.act import Act
 
@@ -81,6 +82,8 @@ def _give_role(act: Act, member: Member, role: Role) -> bool:
     old = member.role
     if old == role:
         return False
+    if role != Role.inspector:
+        limit_to_kinds(act, member.id, ())
     member.role = role
     changed(act)
     act.record("member_role_changed", member_id=member.id, old=old, new=role)

@@ -23,6 +23,7 @@ from app.models import Post
 from app.operations import imports, members
 from app.operations.batches import Trail, as_json, batches
 from app.operations.imports import SOURCE, Evidence
+from app.operations.inspectors import limit_to_kinds
 from app.operations.kinds import clean_name, key_of
 from app.trail.act import Act
 
@@ -195,6 +196,8 @@ def change_members(act: Act, changes: Iterable[Change], trail: Trail) -> None:
         raise Refused(MEANWHILE) from None
     rename_in_rules(act, differing)
     for one in differing:
+        if one.new.get("role") == Role.staff:
+            limit_to_kinds(act, one.member_id, ())  # Only inspectors are limited to kinds.
         for column in one.new:
             trail.add(EVENTS.get(column, "member_role_changed"), None, line=one.line, **told(one, column))
 

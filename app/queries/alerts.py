@@ -130,7 +130,7 @@ def alert_lines(sight: Sight) -> Select[Any]:
         .join(Site, and_(Site.org_id == claim.org_id, Site.id == claim.site_id))
         .join(AlertRule, and_(AlertRule.org_id == claim.org_id, AlertRule.id == claim.rule_id))
         .outerjoin(Member, and_(Member.org_id == claim.org_id, Member.id == claim.acknowledged_by))
-        .where(claim.org_id == sight.org, sight.covers(Subject.site_id))
+        .where(claim.org_id == sight.org, sight.covers(Subject))
     )
 
 

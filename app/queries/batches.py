@@ -53,7 +53,7 @@ class Batch:
 
 def seen_of(session: Session, sight: Sight, ids: Collection[int]) -> list[int]:
     """Those of the ids that are entries which the person sees."""
-    query = select(Subject.id).where(Subject.org_id == sight.org, Subject.id.in_(ids), sight.covers(Subject.site_id))
+    query = select(Subject.id).where(Subject.org_id == sight.org, Subject.id.in_(ids), sight.covers(Subject))
     return list(session.scalars(query.order_by(Subject.id)))
 
 
@@ -62,7 +62,7 @@ def read_chosen(session: Session, sight: Sight, ids: Collection[int], most: int)
     query = (
         select(Subject.id, Subject.reference, Subject.title, Site.name)
         .join(Site, (Site.org_id == sight.org) & (Site.id == Subject.site_id))
-        .where(Subject.org_id == sight.org, Subject.id.in_(ids), sight.covers(Subject.site_id))
+        .where(Subject.org_id == sight.org, Subject.id.in_(ids), sight.covers(Subject))
         .order_by(Subject.reference_key, Subject.id)
         .limit(most)
     )
@@ -83,13 +83,13 @@ def read_batch(session: Session, sight: Sight, batch_id: int) -> Batch | None:
 
 def _sees_one(session: Session, sight: Sight, batch: Any) -> bool:
     """Events of a batch bear its instant, by which the trail is indexed."""
-    if not sight.is_limited:
+    if not sight.is_limited and sight.kinds is None:
         return True
     event = AuditEvent
     query = (
         select(Subject.id)
         .join(event, (event.org_id == sight.org) & (event.subject_id == Subject.id))
-        .where(Subject.org_id == sight.org, sight.covers(Subject.site_id), event.at == batch.at)
+        .where(Subject.org_id == sight.org, sight.covers(Subject), event.at == batch.at)
         .where(event.detail.contains({"batch": batch.id}))
     )
     return session.scalar(query.limit(1)) is not None

@@ -51,6 +51,7 @@ from obligation o
 join subject s on s.org_id = :org and s.id = o.subject_id and s.status <> 'archived'
 join unnest(cast(:seen as bigint[]), cast(:seen_todays as date[])) as d (site_id, today) on d.site_id = s.site_id
 where o.org_id = :org and o.closed_at is null and o.due_on between :first and :last
+  and (cast(:kinds as bigint[]) is null or s.kind_id = any (cast(:kinds as bigint[])))
   and (not :concerned or s.status = 'watched' and {CONCERNED})"""
 
 WEEK_COUNTS = f"""
@@ -96,6 +97,7 @@ class Viewer:
             "org": self.sight.org,
             "member": self.member_id,
             "concerned": self.concerned,
+            "kinds": None if self.sight.kinds is None else list(self.sight.kinds),
             "seen": [site.id for site in seen],
             "seen_todays": [site.today for site in seen],
             "sites": [site_id for site_id, _ in known],

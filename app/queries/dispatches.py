@@ -9,11 +9,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.delivery import Channel, Resolution, State
-from app.models import Delivery, DeliveryAttempt, MailMessage, Member
+from app.models import Delivery, DeliveryAttempt, MailMessage, Member, Organisation
 from app.queries.watch import LOST
 
 LATE = "late: "  # Before the outcome of an answer that came after somebody had decided.
@@ -58,8 +58,8 @@ class Words:
 class Dispatch:
     """One alert to one person through one channel. `because`, `reason` and `decision` are codes.
 
-    `address` is where the person is reached by e-mail now, None where none may go to them. Messages that went as one
-    have one `token`.
+    `address` is where the person is reached by e-mail now, None where none may go to them; `person_zone` is the zone of
+    their hours, and `timed_by` the code of what set the hour. Messages that went as one have one `token`.
     """
 
     id: int
@@ -68,9 +68,12 @@ class Dispatch:
     person: str
     address: str | None
     because: str
+    covers: str | None  # In whose place.
     channel: Channel
     state: State
     reason: str | None
+    timed_by: str | None
+    person_zone: str
     not_before: dt.datetime
     next_attempt_at: dt.datetime
     attempts: int
@@ -124,11 +127,13 @@ def read_dispatches(session: Session, org: int, *which: ColumnElement[bool]) -> 
 
 
 def _rows(org: int) -> Any:
-    decider, again = aliased(Member), aliased(Delivery)
+    decider, covered, again = aliased(Member), aliased(Member), aliased(Delivery)
     columns: list[Any] = [
         *(Delivery.id, Delivery.claim_id, Delivery.recipient_id, Member.name.label("person")),
         case((and_(Member.is_active, Member.email_alerts), Member.email)).label("address"),
-        *(Delivery.because, Delivery.channel, Delivery.state, Delivery.reason, Delivery.not_before),
+        *(Delivery.because, covered.name.label("covers"), Delivery.channel, Delivery.state, Delivery.reason),
+        *(Delivery.timed_by, func.coalesce(Member.timezone, Organisation.timezone).label("person_zone")),
+        Delivery.not_before,
         *(Delivery.next_attempt_at, Delivery.attempts, Delivery.handed_over_at, Delivery.delivered_at),
         *(Delivery.seen_at, Delivery.message_id, Delivery.lease_token.label("token"), Delivery.sent_to),
         *(Delivery.last_reply, Delivery.resolution.label("decision"), Delivery.resolved_at.label("decided_at")),
@@ -138,6 +143,8 @@ def _rows(org: int) -> Any:
         select(*columns)
         .select_from(Delivery)
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
+        .outerjoin(covered, and_(covered.org_id == Delivery.org_id, covered.id == Delivery.covers_id))
+        .join(Organisation, Organisation.id == Delivery.org_id)
         .outerjoin(decider, and_(decider.org_id == Delivery.org_id, decider.id == Delivery.resolved_by))
         .outerjoin(again, and_(again.org_id == Delivery.org_id, again.resend_of == Delivery.id))
         .where(Delivery.org_id == org)

@@ -163,7 +163,7 @@ def _facts(sight: Sight, subject_id: int) -> Any:
         select(*columns)
         .join(Kind, and_(Kind.org_id == org, Kind.id == Subject.kind_id))
         .outerjoin(holder, and_(holder.org_id == org, holder.id == Subject.holder_id))
-        .outerjoin(whole, and_(whole.org_id == org, whole.id == Subject.part_of_id, sight.covers(whole.site_id)))
+        .outerjoin(whole, and_(whole.org_id == org, whole.id == Subject.part_of_id, sight.covers(whole)))
         .where(Subject.org_id == org, Subject.id == subject_id)
     )
 
@@ -200,7 +200,7 @@ def _filings_entered(session: Session, org: int, subject_id: int) -> dict[int, d
 def _parts(session: Session, sight: Sight, subject_id: int) -> list[tuple[int, str, str]]:
     query = (
         select(Subject.id, Subject.reference, Subject.title)
-        .where(Subject.org_id == sight.org, Subject.part_of_id == subject_id, sight.covers(Subject.site_id))
+        .where(Subject.org_id == sight.org, Subject.part_of_id == subject_id, sight.covers(Subject))
         .order_by(Subject.reference_key, Subject.id)
     )
     return [(row.id, row.reference, row.title) for row in session.execute(query.limit(PARTS_SHOWN))]

@@ -27,6 +27,7 @@ class Message:
     recipient: str
     channel: str
     because: str
+    covers: str | None
     state: str
     reason: str | None
     delivered_at: dt.datetime | None
@@ -145,12 +146,14 @@ def is_follow_up(row: Any) -> bool:
 
 
 def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Message]]:
+    covered = aliased(Member)
     query: Any = (
         select(
-            Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, Delivery.state, Delivery.reason,
-            Delivery.delivered_at, Delivery.seen_at, Delivery.resolution,
+            Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, covered.name.label("covers"),
+            Delivery.state, Delivery.reason, Delivery.delivered_at, Delivery.seen_at, Delivery.resolution,
         )
         .join(Member, and_(Member.org_id == org, Member.id == Delivery.recipient_id))
+        .outerjoin(covered, and_(covered.org_id == org, covered.id == Delivery.covers_id))
         .where(Delivery.org_id == org, Delivery.claim_id.in_(claim_ids))
         .order_by(Member.name, Delivery.channel, Delivery.id)
     )  # fmt: skip

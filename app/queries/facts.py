@@ -17,6 +17,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from app.models import (
+    Absence,
     Account,
     Acknowledgement,
     AlertRule,
@@ -24,6 +25,7 @@ from app.models import (
     DayOff,
     Delivery,
     Member,
+    MemberKind,
     MemberSite,
     NotificationLedger,
     Obligation,
@@ -133,12 +135,16 @@ class ClaimRow:
     crossed_on: dt.date
     standing: str
     reason: str | None = None
+    acknowledged_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRow:
     claim_id: int
     state: str
+    recipient_id: int = 0
+    channel: str = ""
+    covers_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +181,12 @@ class MemberSiteRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberKindRow:
+    member_id: int
+    kind_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class PostRow:
     id: int
     name: str
@@ -195,6 +207,15 @@ class RecipientRow:
     recipient: str
 
 
+@dataclass(frozen=True, slots=True)
+class AbsenceRow:
+    member_id: int
+    from_on: dt.date
+    until_on: dt.date
+    stand_in_id: int | None = None
+    cancelled_at: dt.datetime | None = None
+
+
 @dataclass(frozen=True)
 class Register:
     """What there is to watch, and the rules that watch it."""
@@ -211,25 +232,28 @@ class Register:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The register, and what the ledger says about it."""
-
-    register: Register = field(default_factory=Register)
-    claims: Sequence[ClaimRow] = ()
-    deliveries: Sequence[DeliveryRow] = ()
-    answers: Sequence[AnswerRow] = ()
-
-
-@dataclass(frozen=True)
 class People:
     """Who could be told."""
 
     members: Sequence[MemberRow] = ()
     accounts: Sequence[AccountRow] = ()
     member_sites: Sequence[MemberSiteRow] = ()
+    member_kinds: Sequence[MemberKindRow] = ()
     posts: Sequence[PostRow] = ()
     site_posts: Sequence[SitePostRow] = ()
     recipients: Sequence[RecipientRow] = ()
+    absences: Sequence[AbsenceRow] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The register and its people, and what the ledger says about them."""
+
+    register: Register = field(default_factory=Register)
+    claims: Sequence[ClaimRow] = ()
+    deliveries: Sequence[DeliveryRow] = ()
+    answers: Sequence[AnswerRow] = ()
+    people: People = field(default_factory=People)
 
 
 def read_facts(session: Session, org: int) -> Facts:
@@ -239,6 +263,7 @@ def read_facts(session: Session, org: int) -> Facts:
         claims=_rows(session, org, NotificationLedger, ClaimRow),
         deliveries=_rows(session, org, Delivery, DeliveryRow),
         answers=_rows(session, org, Acknowledgement, AnswerRow),
+        people=read_people(session, org),
     )
 
 
@@ -267,9 +292,11 @@ def read_people(session: Session, org: int) -> People:
         members=_rows(session, org, Member, MemberRow),
         accounts=[AccountRow(*row) for row in accounts],
         member_sites=_rows(session, org, MemberSite, MemberSiteRow),
+        member_kinds=_rows(session, org, MemberKind, MemberKindRow),
         posts=_rows(session, org, Post, PostRow),
         site_posts=_rows(session, org, SitePost, SitePostRow),
         recipients=_rows(session, org, RuleRecipient, RecipientRow),
+        absences=_rows(session, org, Absence, AbsenceRow),
     )
 
 

@@ -43,6 +43,7 @@ join member m on m.org_id = :org and m.id = :member
 where o.org_id = :org
   and (o.closed_at is null and s.status = 'watched' or o.closed_at >= :since and s.status <> 'draft')
   and (cast(:seen as bigint[]) is null or s.site_id = any (cast(:seen as bigint[])))
+  and (cast(:kinds as bigint[]) is null or s.kind_id = any (cast(:kinds as bigint[])))
   and (not :concerned or {CONCERNED})
 order by o.due_on, o.id"""
 
@@ -176,6 +177,7 @@ def read_dates(session: Session, feed: Feed, now: dt.datetime) -> list[Dated]:
         seen = [feed.site_id] if feed.site_id in sight.sites else []
     known = {site.id: site.today for site in sight.in_use if site.today is not None}
     facts: dict[str, Any] = {"org": feed.org, "member": feed.member_id, "since": now - CALLED_OFF_FOR, "seen": seen}
+    facts["kinds"] = None if sight.kinds is None else list(sight.kinds)
     facts |= {"sites": list(known), "todays": list(known.values())}
     facts["concerned"] = feed.site_id is None or feed.role == Role.staff
     rows = session.execute(text(DATES), facts).all()

@@ -60,5 +60,5 @@ def _held(sight: Sight) -> Select[Any]:
         .join(Subject, and_(Subject.org_id == claim.org_id, Subject.id == claim.subject_id))
         .join(Site, and_(Site.org_id == claim.org_id, Site.id == claim.site_id))
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
-        .where(Delivery.org_id == sight.org, Delivery.state == State.held, sight.covers(Subject.site_id))
+        .where(Delivery.org_id == sight.org, Delivery.state == State.held, sight.covers(Subject))
     )

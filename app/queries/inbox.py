@@ -41,13 +41,16 @@ join subject s on s.org_id = :org and s.id = l.subject_id
 where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (not exists (select from member_site v where v.org_id = :org and v.member_id = :member)
        or exists (select from member_site v
-                  where v.org_id = :org and v.member_id = :member and v.site_id = s.site_id))"""
+                  where v.org_id = :org and v.member_id = :member and v.site_id = s.site_id))
+  and (not exists (select from member_kind v where v.org_id = :org and v.member_id = :member)
+       or exists (select from member_kind v
+                  where v.org_id = :org and v.member_id = :member and v.kind_id = s.kind_id))"""
 
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
        {WHOLE}, p.id as site_id, p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
-       x.because, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
+       x.because, v.name as covers, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
        x.channel = 'in_app' and x.seen_at is null as unread,
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
@@ -61,6 +64,7 @@ join obligation o on o.org_id = :org and o.id = l.obligation_id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
 join member m on m.org_id = :org and m.id = x.recipient_id
+left join member v on v.org_id = :org and v.id = x.covers_id
 where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (cast(:claim as bigint) is null or (l.subject_id, l.due_on) in (
          select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))
@@ -149,6 +153,7 @@ class Alert:
     threshold: str
     rule: str
     because: str
+    covers: str | None  # In whose place.
     delivered_at: dt.datetime
     proof_needed: bool
     filed_on: dt.date | None
@@ -222,8 +227,8 @@ def alert_of(
     top = ordered[0]
     mine = next((said for said in reversed(answers) if said.member_id == member_id), None)
     same = ("claim_id", "subject_id", "reference", "title", "whole", "site_id", "site", "timezone", "kind",
-            "wording", "what_to_do", "due_on", "today", "threshold", "rule", "because", "delivered_at", "proof_needed",
-            "filed_on", "receipt")  # fmt: skip
+            "wording", "what_to_do", "due_on", "today", "threshold", "rule", "because", "covers", "delivered_at",
+            "proof_needed", "filed_on", "receipt")  # fmt: skip
     return Alert(
         **{name: getattr(top, name) for name in same},
         unread=any(row.unread for row in rows),

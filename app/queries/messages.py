@@ -99,7 +99,7 @@ def _stuck(sight: Sight, states: Collection[State]) -> Select[Any]:
     return (
         _of_alerts(select(*columns))
         .where(Delivery.org_id == sight.org, Delivery.channel == Channel.email, Delivery.state.in_(states))
-        .where(is_undecided(), sight.covers(Subject.site_id))
+        .where(is_undecided(), sight.covers(Subject))
         .group_by(together, Delivery.recipient_id, Delivery.state)
     )
 
@@ -117,7 +117,7 @@ def _read(session: Session, sight: Sight, delivery_ids: list[int]) -> list[Messa
     """The messages of these deliveries; those whose entry is out of sight are left out."""
     if not delivery_ids:
         return []
-    seen = _of_alerts(select(Delivery.id)).where(sight.covers(Subject.site_id), Delivery.id.in_(delivery_ids))
+    seen = _of_alerts(select(Delivery.id)).where(sight.covers(Subject), Delivery.id.in_(delivery_ids))
     asked = (Delivery.channel == Channel.email, Delivery.id.in_(seen.where(Delivery.org_id == sight.org)))
     found = read_dispatches(session, sight.org, *asked)
     parts = _parts(session, sight, found)
@@ -133,7 +133,14 @@ def _parts(session: Session, sight: Sight, found: list[Dispatch]) -> dict[Bundle
     claim, app = NotificationLedger, aliased(Delivery)
     told = and_(app.org_id == Delivery.org_id, app.claim_id == Delivery.claim_id, app.channel == Channel.in_app)
     columns: list[Any] = [
-        *(Delivery.id, Delivery.lease_token, Delivery.recipient_id, Subject.site_id, claim.id.label("claim_id")),
+        *(
+            Delivery.id,
+            Delivery.lease_token,
+            Delivery.recipient_id,
+            Subject.site_id,
+            Subject.kind_id,
+            claim.id.label("claim_id"),
+        ),
         *(claim.subject_id, claim.reference, claim.title, claim.threshold, claim.due_on, Site.name, Site.timezone),
         *(app.id.is_not(None).label("is_in_app"), app.seen_at),
     ]
@@ -147,7 +154,9 @@ def _parts(session: Session, sight: Sight, found: list[Dispatch]) -> dict[Bundle
     parts: defaultdict[Bundle, list[Any]] = defaultdict(list)
     for row in session.execute(query):
         parts[bundle(row.lease_token, row.id, row.recipient_id)].append(row)
-    shown = {key: [Part(*row[4:]) for row in rows if row.site_id in sight.sites] for key, rows in parts.items()}
+    shown = {
+        key: [Part(*row[5:]) for row in rows if sight.sees(row.site_id, row.kind_id)] for key, rows in parts.items()
+    }
     return {key: (seen, len(parts[key]) - len(seen)) for key, seen in shown.items()}
 
 

@@ -40,14 +40,15 @@ def read_missing(session: Session, sight: Sight) -> list[Missing]:
     """Every missing alert of the sites that are seen; none right after a check. Seconds for a large register."""
     facts = read_facts(session, sight.org)
     debts = owed(facts, sight.now)
-    at = {subject.id: subject.site_id for subject in facts.register.subjects}
+    at = {subject.id: (subject.site_id, subject.kind_id) for subject in facts.register.subjects}
     found = ((Lack.never_raised, debts.missing), (Lack.put_aside, debts.stalled), (Lack.to_nobody, debts.unaddressed))
     return sorted((row for lack, some in found for row in _seen(sight, lack, some, at)), key=_due_first)
 
 
-def _seen(sight: Sight, lack: Lack, debts: list[Debt], at: dict[int, int]) -> Iterator[Missing]:
+def _seen(sight: Sight, lack: Lack, debts: list[Debt], at: dict[int, tuple[int, int]]) -> Iterator[Missing]:
     for debt in debts:
-        if site := sight.sites.get(at[debt.subject_id]):
+        if sight.sees(*at[debt.subject_id]):
+            site = sight.sites[at[debt.subject_id][0]]
             facts = (debt.subject_id, debt.reference, site.name, debt.rule, debt.threshold, debt.due_on, debt.claim_id)
             yield Missing(lack, *facts)
 

@@ -82,8 +82,8 @@ def _acts(sight: Sight, since: dt.datetime, until: dt.datetime) -> Select[Any]:
 def _is_seen(sight: Sight) -> ColumnElement[bool]:
     """A rule is of the whole organisation; a site that was archived names itself in the detail."""
     site_id = cast(AuditEvent.detail["site_id"].as_string(), BigInteger)
-    of_site = and_(AuditEvent.type == SITE_ARCHIVED, sight.covers(site_id))
-    return or_(AuditEvent.type == RULE_OFF, of_site, and_(Subject.id.is_not(None), sight.covers(Subject.site_id)))
+    of_site = and_(AuditEvent.type == SITE_ARCHIVED, sight.covers_site(site_id))
+    return or_(AuditEvent.type == RULE_OFF, of_site, and_(Subject.id.is_not(None), sight.covers(Subject)))
 
 
 class Now:

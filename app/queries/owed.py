@@ -17,7 +17,18 @@ from app.domain.calendars import Calendar
 from app.domain.delivery import TOLD, Reason, Standing, State
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day, parse, sharpest_first
-from app.queries.facts import ClaimRow, DayOffRow, Facts, ObligationRow, Reach, RuleRow, SiteRow, SubjectRow
+from app.queries.facts import (
+    ClaimRow,
+    DayOffRow,
+    DeliveryRow,
+    Facts,
+    ObligationRow,
+    Reach,
+    RuleRow,
+    SiteRow,
+    SubjectRow,
+)
+from app.queries.watched import Audience, is_reachable
 
 FOLLOW_UP = "@"  # In the place of a threshold, before the day to ask again.
 
@@ -69,11 +80,13 @@ def owed(facts: Facts, now: dt.datetime) -> Owed:
     check = Check(facts, now)
     missing: list[Debt] = []
     stalled: list[Debt] = []
+    uncovered: list[Debt] = list(check.waiting_for_the_absent())
     for obligation in facts.register.obligations:
         for family in check.families(obligation):
             missing += missing_of(family)
             stalled += check.stalled_of(family)
-    return Owed(missing, stalled, list(check.unaddressed()))
+            uncovered += check.uncovered_of(family)
+    return Owed(missing, stalled, [*check.unaddressed(), *uncovered])
 
 
 def missing_of(family: Family) -> Iterator[Debt]:
@@ -100,6 +113,10 @@ class Check:
         for claim in facts.claims:
             self.claims[claim.rule_id, claim.subject_id, claim.due_on][claim.threshold] = claim
         self.told = {delivery.claim_id for delivery in facts.deliveries if delivery.state in TOLD}
+        self.audience = Audience(facts.people)
+        self.deliveries: defaultdict[int, list[DeliveryRow]] = defaultdict(list)
+        for delivery in facts.deliveries:
+            self.deliveries[delivery.claim_id].append(delivery)
         self.promised, self.done = promises(facts)
 
     def families(self, obligation: ObligationRow) -> Iterator[Family]:
@@ -160,6 +177,35 @@ class Check:
             if speaks and sharpest_first(other.threshold, other.crossed_on) < here:
                 return
         yield family.debt(top, claim, f"{claim.standing} ({claim.reason}), but now the sharpest that is wanted")
+
+    def uncovered_of(self, family: Family) -> Iterator[Debt]:
+        """What was told to somebody who is away, and not to the stand-in, while nobody has answered."""
+        standing = [claim for claim in family.claims.values() if claim.standing == Standing.open]
+        claim = min(standing, key=lambda one: sharpest_first(one.threshold, one.crossed_on), default=None)
+        if claim is None or claim.threshold not in family.crossed or claim.acknowledged_at is not None:
+            return
+        day, rows = self.days[family.subject.site_id], self.deliveries[claim.id]
+        meant = self.audience.named(family.rule, family.subject, day)
+        for told in {row.recipient_id for row in rows if row.state in TOLD} & meant:
+            other = self.audience.stand_in_of(told, family.subject, day)
+            known = any(row.state != State.cancelled and row.recipient_id == other for row in rows)
+            known = known or any(row.state in TOLD and row.covers_id == other for row in rows)
+            if not known and is_reachable(self.audience.members[other], family.rule):
+                yield family.debt(claim.threshold, claim, "told to somebody who is away, and not to the stand-in")
+
+    def waiting_for_the_absent(self) -> Iterator[Debt]:
+        """What waits to leave for somebody who is away, while there is a stand-in."""
+        names = {rule.id: rule.name for rule in self.facts.register.rules}
+        for claim in self.facts.claims:
+            subject = self.subjects[claim.subject_id]
+            day = self.days.get(subject.site_id)
+            for row in self.deliveries[claim.id]:
+                if day is None or row.state not in (State.pending, State.held):
+                    continue
+                if self.audience.stand_in_of(row.recipient_id, subject, day) != row.recipient_id:
+                    key = (claim.rule_id, subject.id, claim.threshold, claim.due_on)
+                    why = "waits for somebody who is away, and has a stand-in"
+                    yield Debt(*key, claim.id, why, names[claim.rule_id], subject.reference)
 
     def unaddressed(self) -> Iterator[Debt]:
         """Open claims that go to nobody and do not say why. A cancelled delivery goes to nobody."""

@@ -137,7 +137,7 @@ def read_file(session: Session, sight: Sight, subject_id: int, attachment_id: in
         .join(Subject, Subject.id == func.coalesce(Document.subject_id, claim.subject_id))
         .outerjoin(keeper, and_(keeper.org_id == sight.org, keeper.id == Attachment.same_as_id))
         .where(Attachment.org_id == sight.org, Attachment.id == attachment_id, Attachment.dropped_at.is_(None))
-        .where(Subject.org_id == sight.org, Subject.id == subject_id, sight.covers(Subject.site_id))
+        .where(Subject.org_id == sight.org, Subject.id == subject_id, sight.covers(Subject))
     )
     row: Any = session.execute(query).one_or_none()
     return Content(*row) if row else None

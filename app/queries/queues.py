@@ -206,7 +206,7 @@ def open_deadlines(sight: Sight, **extra: Expression) -> Select[Any]:
         .join(k, and_(k.org_id == s.org_id, k.id == s.kind_id))
         .outerjoin(owner, and_(owner.org_id == s.org_id, owner.id == s.owner_member_id))
         .outerjoin(Post, and_(Post.org_id == s.org_id, Post.id == s.owner_post_id))
-        .where(o.org_id == sight.org, o.closed_at.is_(None), s.status == Status.watched)
+        .where(o.org_id == sight.org, o.closed_at.is_(None), s.status == Status.watched, sight.covers(s))
     )
 
 

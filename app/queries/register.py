@@ -199,9 +199,9 @@ def _entries(sight: Sight, filters: Filters) -> CTE:
         .outerjoin(day, day.c.site_id == Subject.site_id)
         .outerjoin(Member, and_(Member.org_id == org, Member.id == Subject.owner_member_id))
         .outerjoin(Post, and_(Post.org_id == org, Post.id == Subject.owner_post_id))
-        .outerjoin(whole, and_(whole.org_id == org, whole.id == Subject.part_of_id, sight.covers(whole.site_id)))
+        .outerjoin(whole, and_(whole.org_id == org, whole.id == Subject.part_of_id, sight.covers(whole)))
         .outerjoin(due, due.c.subject_id == Subject.id)
-        .where(Subject.org_id == org, sight.covers(Subject.site_id))
+        .where(Subject.org_id == org, sight.covers(Subject))
     )
     return query.cte("entries")
 

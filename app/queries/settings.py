@@ -15,6 +15,7 @@ from app.domain import calendars
 from app.domain.acts import Status
 from app.domain.delivery import Channel, State
 from app.domain.errors import UnusableZone
+from app.domain.mail_hours import Rest
 from app.models import Account, AuditEvent, Delivery, Kind, Member, MemberSite, Post, Site, SitePost, Subject
 from app.queries.name_pages import NamePage, page
 
@@ -70,12 +71,22 @@ class PersonLine:
     valid_until: dt.date | None
     left_on: dt.date | None
     email_alerts: bool
+    mail_hour: dt.time | None
+    own_rest: bool
+    rest_from: dt.time | None
+    rest_until: dt.time | None
+    rest_days_off: bool
     may_sign_in: bool
     has_account: bool
     sites: Sequence[str]
     site_ids: Collection[int]
     last_sign_in: dt.datetime | None
     mail_fault: str | None
+
+    @property
+    def rest(self) -> Rest | None:
+        """None: as the organisation has it."""
+        return Rest(self.rest_from, self.rest_until, self.rest_days_off) if self.own_rest else None
 
     def is_past(self, today: dt.date) -> bool:
         """Whether the last day that was granted is over, or the person has left."""
@@ -180,7 +191,8 @@ def _person_query(org: int) -> Any:
     )
     may_sign_in = func.coalesce(Account.is_active, False) & Account.password_hash.is_not(None)
     has_account = Member.account_id.is_not(None).label("has_account")
-    query = select(Member.id, *facts, Member.email_alerts, may_sign_in.label("may_sign_in"), has_account)
+    hours = (Member.mail_hour, Member.own_rest, Member.rest_from, Member.rest_until, Member.rest_days_off)
+    query = select(Member.id, *facts, Member.email_alerts, *hours, may_sign_in.label("may_sign_in"), has_account)
     return query.outerjoin(Account, Account.id == Member.account_id).where(Member.org_id == org)
 
 

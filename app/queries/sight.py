@@ -1,4 +1,5 @@
-"""What a person may see: the sites, all of them or those that they are limited to, each with its own date of today.
+"""What a person may see: the sites, all of them or those that they are limited to, each with its own date of today;
+and of an inspector perhaps the kinds.
 
 Every list of the screens is judged by it. Days are worked out here, site by site: SQL converts no zone (P6).
 """
@@ -10,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Date, TableValuedAlias, cast, column, func, select, true
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Date, TableValuedAlias, and_, cast, column, func, select, true
 from sqlalchemy.orm import Session
 
 from app.domain import calendars
 from app.domain.errors import UnusableZone
-from app.models import MemberSite, Site
+from app.models import MemberKind, MemberSite, Site
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,23 @@ class Sight:
     now: dt.datetime
     sites: Mapping[int, SiteDay]
     is_limited: bool
+    kinds: frozenset[int] | None = None  # Those that an inspector is limited to; None: all.
 
     @property
     def in_use(self) -> list[SiteDay]:
         return [site for site in self.sites.values() if not site.is_archived]
 
-    def covers(self, site_id: Any) -> ColumnElement[bool]:
-        """Whether the person sees this site; the site of an alert is the one where its entry is today."""
+    def covers(self, entry: Any) -> ColumnElement[bool]:
+        """Whether the person sees this entry (Subject, or an alias of it); an alert is seen by its entry of today."""
+        of_kind = true() if self.kinds is None else entry.kind_id.in_(list(self.kinds))
+        return and_(self.covers_site(entry.site_id), of_kind)
+
+    def covers_site(self, site_id: Any) -> ColumnElement[bool]:
         return site_id.in_(list(self.sites)) if self.is_limited else true()
+
+    def sees(self, site_id: int, kind_id: int) -> bool:
+        """The same of an entry that was read already."""
+        return site_id in self.sites and (self.kinds is None or kind_id in self.kinds)
 
     def days(self) -> TableValuedAlias:
         """The sites in use whose day is known, as a table `d` of site_id and today."""
@@ -65,7 +75,8 @@ def read_sight(session: Session, org: int, member_id: int, now: dt.datetime) -> 
         for row in session.execute(named)
         if not limited or row.id in limited
     }
-    return Sight(org, now, sites, bool(limited))
+    to_kinds = select(MemberKind.kind_id).where(MemberKind.org_id == org, MemberKind.member_id == member_id)
+    return Sight(org, now, sites, bool(limited), frozenset(session.scalars(to_kinds)) or None)
 
 
 def _today(now: dt.datetime, timezone: str) -> dt.date | None:

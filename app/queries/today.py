@@ -17,6 +17,7 @@ from app.queries.keyset import PAGE, Cursor, Page, page_of
 from app.queries.queues import Queue, count_by_site, count_queue
 from app.queries.sight import Sight, SiteDay
 from app.queries.stops import Stops
+from app.queries.unreached import Unreached, read_unreached
 from app.queries.watched import Gap, Unwatched, unwatched
 
 NUMBERED = (Queue.overdue, Queue.check, Queue.silent, Queue.attention, Queue.doubt, Queue.filed, Queue.coming)
@@ -53,6 +54,7 @@ class Board:
     problems: list[str]
     last_check_at: dt.datetime | None
     gaps: dict[Gap, int]
+    unreached: int
     counts: dict[Queue, int]
     sites: list[SiteLine]
 
@@ -88,7 +90,8 @@ class NotWatched:
 def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops) -> Board:
     """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
     look = look_at_watch(session, sight, name, late)
-    missing = list(read_gaps(session, sight))
+    facts = read_register(session, sight.org), read_people(session, sight.org)
+    missing = [row for row in unwatched(*facts, sight.now) if row.site_id in sight.sites]
     silent = count_by_site(session, sight, Queue.silent)
     counts = {queue: count_queue(session, sight, queue) for queue in NUMBERED if queue is not Queue.silent}
     return Board(
@@ -97,6 +100,7 @@ def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, st
         problems=[*stops.problems, *look.problems],
         last_check_at=look.looked_at,
         gaps={gap: count for gap in Gap if (count := sum(1 for row in missing if row.gap is gap))},
+        unreached=sum(row.site_id in sight.sites for row in read_unreached(session, sight.org, sight.now, *facts)),
         counts=counts | {Queue.silent: sum(silent.values())},
         sites=list(_lines(session, sight, look.marks, silent, missing)),
     )
@@ -135,6 +139,12 @@ def read_gaps(session: Session, sight: Sight) -> Iterator[Unwatched]:
     """The entries that are not watched, at the sites that are seen."""
     register, people = read_register(session, sight.org), read_people(session, sight.org)
     return (row for row in unwatched(register, people, sight.now) if row.site_id in sight.sites)
+
+
+def read_ahead(session: Session, sight: Sight) -> list[Unreached]:
+    """The alerts ahead that would reach nobody, at the sites that are seen."""
+    facts = read_register(session, sight.org), read_people(session, sight.org)
+    return [row for row in read_unreached(session, sight.org, sight.now, *facts) if row.site_id in sight.sites]
 
 
 def read_unwatched(

@@ -29,6 +29,7 @@ from app.models import (
 )
 from app.queries import watched
 from app.queries.facts import read_people, read_register
+from app.queries.unreached import read_unreached
 
 ALIVE_WITHIN = dt.timedelta(seconds=60)  # Six heartbeats of 10 s: one or two may be late.
 REMEMBERED_FOR = dt.timedelta(days=1)  # A process that died without a word is still shown, not for ever.
@@ -77,6 +78,7 @@ class OrgWatch:
     deliveries: dict[str, int]
     doubts: int  # In doubt, and nobody has decided.
     undelivered: int
+    unreached: int  # Alerts of the next ninety days that would reach nobody.
 
 
 def patience(settings: Settings) -> dt.timedelta:
@@ -122,6 +124,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
     pending, oldest_pending_at = session.execute(
         select(func.count(), func.min(Delivery.not_before)).where(of_state(org, State.pending))
     ).one()
+    facts = read_register(session, org), read_people(session, org)
     return OrgWatch(
         sites=sites,
         problems=[
@@ -130,7 +133,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
             *problems_of_delivery(session, org, slug, now - late),
             *problems_of_hold(session, org, slug),
         ],
-        not_watched=watched.counts(watched.unwatched(read_register(session, org), read_people(session, org), now)),
+        not_watched=watched.counts(watched.unwatched(*facts, now)),
         pending=pending,
         oldest_pending_at=oldest_pending_at,
         deliveries=count_states(session, org),
@@ -138,6 +141,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
             select(func.count()).where(of_state(org, State.in_doubt), Delivery.resolution.is_(None))
         ).scalar_one(),
         undelivered=session.execute(undelivered(org, now)).scalar_one(),
+        unreached=len(read_unreached(session, org, now, *facts)),
     )
 
 
@@ -231,19 +235,21 @@ def undelivered(org: int, now: dt.datetime) -> Select[int]:
 def is_undelivered(org: int, now: dt.datetime) -> ColumnElement[bool]:
     """Open claims that have not arrived within the grace period, or of which something can no longer arrive.
 
-    The period runs from the later of the claim and its first `not_before`. A delivery that was sent again is judged by
-    the new one; of one that was settled otherwise nothing more is expected.
+    The period runs from the later of the claim and the first `not_before` of what is still expected: a message that
+    waits for its recipient's hours is not late, even where the same was shown in the app. A delivery that was sent
+    again is judged by the new one; of one that was settled otherwise nothing more is expected.
     """
     claim, resent = NotificationLedger, aliased(Delivery)
     deliveries = and_(Delivery.org_id == claim.org_id, Delivery.claim_id == claim.id)
-    first = select(func.min(Delivery.not_before)).where(deliveries).correlate(claim).scalar_subquery()
     grace = select(Organisation.grace_period).where(Organisation.id == org).scalar_subquery()
     again = exists().where(resent.org_id == Delivery.org_id, resent.resend_of == Delivery.id)
     is_settled = Delivery.resolution.is_not_distinct_from(Resolution.settled)
     lost = exists().where(deliveries, Delivery.state.in_(LOST), ~again, ~is_settled).correlate(claim)
-    expected = exists().where(deliveries, Delivery.state.not_in(ARRIVED_OR_GONE), ~again, ~is_settled).correlate(claim)
+    outstanding = (deliveries, Delivery.state.not_in(ARRIVED_OR_GONE), ~again, ~is_settled)
+    expected = exists().where(*outstanding).correlate(claim)
+    first = select(func.min(Delivery.not_before)).where(*outstanding).correlate(claim).scalar_subquery()
     only_settled = and_(exists().where(deliveries, is_settled).correlate(claim), ~expected)
-    # GREATEST ignores NULL: without a delivery the period runs from the claim.
+    # GREATEST ignores NULL: where nothing is expected the period runs from the claim.
     overdue = and_(func.greatest(claim.claimed_at, first) + grace < now, ~only_settled)
     waiting = and_(claim.delivered_at.is_(None), or_(claim.reason == Reason.nobody_to_tell, overdue))
     return and_(claim.org_id == org, claim.standing == Standing.open, or_(waiting, lost))

@@ -16,7 +16,9 @@ from app.domain.acts import Status
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
 from app.domain.recipients import HOLDER, MEMBER, OWNER, POST, ROLE, Recipient, parse
-from app.queries.facts import MemberRow, People, Reach, Register, RuleRow, SitePostRow, SubjectRow
+from app.queries.facts import AbsenceRow, MemberRow, People, Reach, Register, RuleRow, SitePostRow, SubjectRow
+
+DEEPEST = 10  # Stand-ins of stand-ins that are followed.
 
 
 class Gap(StrEnum):
@@ -105,6 +107,9 @@ class Audience:
         self.limits: defaultdict[int, set[int]] = defaultdict(set)
         for limit in people.member_sites:
             self.limits[limit.member_id].add(limit.site_id)
+        self.kinds: defaultdict[int, set[int]] = defaultdict(set)
+        for of_kind in people.member_kinds:
+            self.kinds[of_kind.member_id].add(of_kind.kind_id)
         self.posts = {post.name.lower(): post.id for post in people.posts}
         self.holders: defaultdict[tuple[int, int], list[SitePostRow]] = defaultdict(list)
         for row in people.site_posts:
@@ -112,13 +117,17 @@ class Audience:
         self.routes: defaultdict[int, list[Recipient]] = defaultdict(list)
         for recipient in people.recipients:
             self.routes[recipient.rule_id].append(parse(recipient.recipient))
-        self._by_site: dict[tuple[int, int], bool] = {}
-        self._told_at: dict[tuple[int, int], set[int]] = {}
+        self.absences: defaultdict[int, list[AbsenceRow]] = defaultdict(list)
+        for absence in people.absences:
+            if absence.cancelled_at is None:
+                self.absences[absence.member_id].append(absence)
+        self._by_site: dict[tuple[int, int, int], bool] = {}
+        self._told_at: dict[tuple[int, int, int], set[int]] = {}
 
     def hears(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
         """Whether the rule finds somebody who is there today, may see the entry, and has a usable channel."""
-        # Most routes depend on the site alone; its day is one, too. They are asked once.
-        key = (rule.id, subject.site_id)
+        # Most routes depend on site and kind alone; the site's day is one, too. They are asked once.
+        key = (rule.id, subject.site_id, subject.kind_id)
         if key not in self._by_site:
             self._by_site[key] = self._hears_any(self._at_site(rule, subject.site_id, today), rule, subject, today)
         return self._by_site[key] or self._hears_any(self._of_entry(rule, subject, today), rule, subject, today)
@@ -147,12 +156,33 @@ class Audience:
 
     def told(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> set[int]:
         """Whom the rule would tell of the entry today: who is there and may see it, with a usable channel or not."""
-        key = (rule.id, subject.site_id)
+        key = (rule.id, subject.site_id, subject.kind_id)
         if key not in self._told_at:
-            there = self._at_site(rule, subject.site_id, today)
-            self._told_at[key] = {one for one in there if self.may_be_told(one, subject.site_id, today)}
-        of_entry = self._of_entry(rule, subject, today)
-        return self._told_at[key] | {one for one in of_entry if self.may_be_told(one, subject.site_id, today)}
+            self._told_at[key] = self._there(self._at_site(rule, subject.site_id, today), subject, today)
+        return self._told_at[key] | self._there(self._of_entry(rule, subject, today), subject, today)
+
+    def _there(self, member_ids: Iterable[int], subject: SubjectRow, day: dt.date) -> set[int]:
+        """Whoever of them is there and may see the entry; in place of who is away, the stand-in."""
+        there = {one for one in member_ids if self.may_be_told_of(one, subject, day)}
+        return {self.stand_in_of(one, subject, day) for one in there}
+
+    def named(self, rule: RuleRow, subject: SubjectRow, day: dt.date) -> set[int]:
+        """Whom the rule means, whether they are there or away."""
+        return {*self._at_site(rule, subject.site_id, day), *self._of_entry(rule, subject, day)}
+
+    def stand_in_of(self, member_id: int, subject: SubjectRow, day: dt.date) -> int:
+        """Who is told in the member's place; the member, unless they are away and somebody who can stands in."""
+        for _ in range(DEEPEST):
+            absence = self.absence_on(member_id, day)
+            other = None if absence is None else absence.stand_in_id
+            if other is None or not all(self.may_be_told_of(one, subject, day) for one in (member_id, other)):
+                break
+            member_id = other
+        return member_id
+
+    def absence_on(self, member_id: int, day: dt.date) -> AbsenceRow | None:
+        of_day = (one for one in self.absences.get(member_id, ()) if one.from_on <= day <= one.until_on)
+        return next(of_day, None)
 
     def is_held(self, post_id: int | None, site_id: int, day: dt.date) -> bool:
         """Whether somebody holds the post at the site on that day who is there, and may see the site."""
@@ -163,11 +193,13 @@ class Audience:
         may_see = not self.limits.get(member_id) or site_id in self.limits[member_id]
         return may_see and self._is_present(self.members[member_id], day)
 
+    def may_be_told_of(self, member_id: int, subject: SubjectRow, day: dt.date) -> bool:
+        of_kind = not self.kinds.get(member_id) or subject.kind_id in self.kinds[member_id]
+        return of_kind and self.may_be_told(member_id, subject.site_id, day)
+
     def _hears_any(self, member_ids: Iterable[int], rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
-        return any(
-            self.may_be_told(one, subject.site_id, today) and is_reachable(self.members[one], rule)
-            for one in member_ids
-        )
+        told = self._there(member_ids, subject, today)
+        return any(is_reachable(self.members[one], rule) for one in told)
 
     def _is_present(self, member: MemberRow, today: dt.date) -> bool:
         return (

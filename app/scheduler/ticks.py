@@ -20,6 +20,7 @@ from app.ledger.planning import stand_alone
 from app.ledger.scan import Scanned, record_failure, scan
 from app.ledger.series import open_series
 from app.ledger.sweep import sweep
+from app.operations.departures import hand_on_due
 from app.scheduler.heartbeat import silent_after
 from app.scheduler.rounds import (
     at_work,
@@ -86,13 +87,14 @@ def opened_ahead(org: int, slug: str, actor: str, trigger: str) -> Scanned:
 
 
 def open_dates(act: Act) -> None:
-    """Open what comes again by the calendar, and move what follows; committed before the scan judges it.
+    """Open what comes again by the calendar, move what follows, hand over what hung on whoever leaves today.
 
-    By the rights of the pages: the scheduler's own role may write no due date.
+    Committed before the scan judges it. By the rights of the pages: the scheduler's own role may write none of it.
     """
     refuse_a_jump(act, settings())
     open_series(act)
     follow(act)
+    hand_on_due(act)
 
 
 def deliver_tick(

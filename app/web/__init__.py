@@ -12,6 +12,7 @@ from app.extensions import csrf, login
 from app.web import (
     answer_checks,
     assets,
+    away,
     calendar_feed,
     calendar_pages,
     errors,
@@ -20,6 +21,8 @@ from app.web import (
     import_mistakes,
     inbox,
     messages,
+    my_alerts,
+    phones,
     rules,
     session,
     settings_pages,
@@ -28,8 +31,9 @@ from app.web import (
 )
 from app.web.access import refuse_unmarked_routes
 from app.web.cookies import Cookies
+from app.web.hours_texts import hours_words
 from app.web.listing import RowId
-from app.web.navigation import pages_for, stops_of, unread_count
+from app.web.navigation import own_pages_for, pages_for, stops_of, unread_count
 
 SIGNED_IN_FOR = dt.timedelta(hours=12)  # ASVS 7.3.2: then a person signs in again, whatever they did meanwhile.
 LARGEST_REQUEST = LARGEST_FILE + 1_000_000  # Bytes: the largest file of a paper, and the form around it.
@@ -56,10 +60,12 @@ def serve(app: Flask) -> None:
     headers.register(app)
     errors.register(app)
     words.register(app)
-    app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, stops_of=stops_of, unread_count=unread_count)
+    app.jinja_env.globals.update(hours_words=hours_words)
+    app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
+    app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, messages, calendar_pages,
-        calendar_feed, settings_pages,
+        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, messages, phones, calendar_pages,
+        calendar_feed, away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

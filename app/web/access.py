@@ -6,6 +6,7 @@ gets the same 404 as for one that does not exist; a member without the role gets
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from app.domain.acts import Role
 from app.domain.calendars import today
 from app.domain.errors import UnusableZone
 from app.extensions import login
-from app.queries.visitors import Person, Place, find_login, find_person, find_place
+from app.queries.visitors import Person, Place, find_login, find_person, find_place, places
 from app.trail.act import Act, member_actor
 
 P = ParamSpec("P")
@@ -30,14 +31,17 @@ View = Callable[..., ResponseReturnValue]
 
 MANAGERS = (Role.admin, Role.officer)
 READERS = (Role.admin, Role.officer, Role.inspector)
+ANSWERING = frozenset({"inbox"})  # The blueprints that are open to a remembered phone.
+MOST_OF_ADDRESS = 500  # Characters: more than any page needs, and no way to fill the trail.
 
 
 class Principal(UserMixin):  # type: ignore[misc]  # Flask-Login carries no types.
     """The account that is signed in, and nothing that could be stale: roles are looked up in each organisation."""
 
-    def __init__(self, account_id: int, name: str) -> None:
+    def __init__(self, account_id: int, name: str, only_answers: bool = False) -> None:
         self.id = account_id
         self.name = name
+        self.only_answers = only_answers  # By a remembered phone: it may read and answer alerts, and nothing else.
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Visit:
     act: Act
     place: Place
     person: Person
+    only_answers: bool = False
+
+    @property
+    def today(self) -> dt.date:
+        """The date by which people come and go here."""
+        return day_of(self.place, self.act.now)
 
     @property
     def is_manager(self) -> bool:
@@ -77,6 +87,16 @@ def signed_in(view: View) -> View:
     return guarded
 
 
+def signed_in_in_full(view: View) -> View:
+    """The same, but a remembered phone is asked for the password."""
+
+    @functools.wraps(view)
+    def guarded(**values: Any) -> ResponseReturnValue:
+        return cast(ResponseReturnValue, login.unauthorized()) if current_user.only_answers else view(**values)
+
+    return signed_in(guarded)
+
+
 def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callable[[View], View]:
     """Only members with one of these roles; the view gets a Visit in place of `slug`.
 
@@ -87,12 +107,16 @@ def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callab
     def mark(view: View) -> View:
         @functools.wraps(view)
         def entered(slug: str, **values: Any) -> ResponseReturnValue:
+            if current_user.only_answers and request.blueprint not in ANSWERING:
+                return cast(ResponseReturnValue, login.unauthorized())
             if ahead is not None:
                 values["ahead"] = ahead() if may_enter(slug, roles) else None
             with transaction(None, WEB) as session:
                 visit = enter(session, slug)
                 if visit is not None and visit.person.role in roles:
-                    return view(visit, **values)
+                    answer = view(visit, **values)
+                    note_look(visit)
+                    return answer
                 if visit is not None:
                     visit.act.record("access_refused", path=request.path, method=request.method)
             return abort(404 if visit is None else 403)
@@ -102,6 +126,13 @@ def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callab
         return guarded
 
     return mark
+
+
+def note_look(visit: Visit) -> None:
+    """What an inspector was shown is in the trail, with the address behind the organisation's."""
+    if visit.person.role == Role.inspector and request.method == "GET":
+        address = request.full_path.removeprefix(f"/o/{visit.place.slug}/").rstrip("?")
+        visit.act.record("looked", address=address[:MOST_OF_ADDRESS])
 
 
 def may_enter(slug: str, roles: Collection[Role]) -> bool:
@@ -117,12 +148,31 @@ def enter(session: Any, slug: str) -> Visit | None:
     if place is None:
         return None
     act_for(session, place.org)
+    person = find_person(session, place.org, current_user.id, day_of(place, now))
+    if person is None:
+        return None
+    return Visit(Act(session, place.org, now, member_actor(person.member_id)), place, person, current_user.only_answers)
+
+
+def record_everywhere(account_id: int, type: str, **detail: Any) -> None:
+    """An event of the login, in the trail of each organisation that has the person as a present member."""
+    with transaction() as session:
+        everywhere = places(session)
+    for place in everywhere:
+        with transaction() as session:
+            now = clock.now(session, settings())
+            act_for(session, place.org)
+            person = find_person(session, place.org, account_id, now.date())
+            if person:
+                Act(session, place.org, now, member_actor(person.member_id)).record(type, **detail)
+
+
+def day_of(place: Place, now: dt.datetime) -> dt.date:
+    """The date in the organisation's own zone; in UTC where that cannot be used."""
     try:
-        day = today(now, place.timezone)
+        return today(now, place.timezone)
     except UnusableZone:
-        day = now.date()
-    person = find_person(session, place.org, current_user.id, day)
-    return Visit(Act(session, place.org, now, member_actor(person.member_id)), place, person) if person else None
+        return now.date()
 
 
 def refuse_unmarked_routes(app: Flask) -> None:

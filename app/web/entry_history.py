@@ -105,6 +105,10 @@ PLAIN: Mapping[str, str] = {
 }
 
 
+def hour_of(detail: Mapping[str, Any]) -> str:
+    return word(detail["timed_by"], "waits_for") if detail.get("timed_by") else "at once"
+
+
 def on(detail: Mapping[str, Any], name: str) -> str:
     """A date of the details in words."""
     return value_of(name, detail.get(name), Names()) if detail.get(name) else "an unknown day"
@@ -219,6 +223,7 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "withdrawn": lambda d, _: f"Stopped {alert(d)}{because(d)}",
     "reopened": lambda d, _: f"Raised {alert(d)} again",
     "delivery_due": lambda d, n: f"Is to tell {person(d, n)}",
+    "delivery_timed": lambda d, n: f"Set the hour of the message to {person(d, n)}: {hour_of(d)}",
     "delivery_cancelled": lambda d, n: f"Does not tell {person(d, n)}{because(d)}",
     State.delivered: lambda d, n: f"Told {person(d, n)}",
     "handed_over": lambda d, n: f"Sent it to the mail server for {person(d, n)}",

@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from app.domain.acts import Role
 from app.domain.errors import Refused
 from app.operations import answers
+from app.queries.absences import read_summary
 from app.queries.inbox import Alert, read_inbox
 from app.web.access import Visit, for_roles
 from app.web.answer_form import names_offered, place, said_in, typed_answer
@@ -26,6 +27,7 @@ ANSWERING = (Role.admin, Role.officer, Role.staff)
 def index(visit: Visit) -> ResponseReturnValue:
     alerts = read_inbox(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
     view: dict[str, Any] = {"visit": visit, "alerts": alerts, "whose": names_offered(visit, alerts)}
+    view["summary"] = read_summary(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now, visit.today)
     is_closed = request.args.get("closed") == "yes"
     return page_or_fragment("inbox/index.html", "inbox/fragments/_list.html", is_closed=is_closed, **view)
 

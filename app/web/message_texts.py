@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.domain.delivery import Channel, Fate, Resolution, State
+from app.domain.delivery import Channel, Fate, Resolution, State, TimedBy
 from app.operations.doubts import CHOICES
 from app.queries.alert import Alert
 from app.queries.dispatches import Dispatch
 from app.queries.messages import Message, Part
-from app.web.words import OF, counted, moment, word
+from app.web.words import OF, counted, moment, moment_in, word
 
 UNKNOWABLE = "Onus cannot know whether it was read"
 BUTTONS = {
@@ -74,7 +74,13 @@ def of_alert(alert: Alert) -> Sequence[Shown]:
 
 
 def became(sent: Dispatch, app: InApp, timezone: str) -> str:
-    """One sentence or two. It claims nothing that is not on record."""
+    """What is on record of it, and what set its hour if it has left. It claims nothing that is not on record."""
+    said = came_of(sent, app, timezone)
+    is_out = sent.handed_over_at is not None and sent.timed_by is not None
+    return f"{said} {word(sent.timed_by, 'timed_by')}." if is_out else said
+
+
+def came_of(sent: Dispatch, app: InApp, timezone: str) -> str:
     if sent.channel is Channel.in_app:
         return shown(sent, timezone)
     if sent.decision in (Resolution.delivered, Resolution.failed) and sent.state is not State.bounced:
@@ -142,6 +148,9 @@ def waiting(sent: Dispatch, timezone: str) -> str:
             return "Held until a person lets it go."
     if sent.attempts:
         return f"It waits, and is tried again on {moment(sent.next_attempt_at, timezone)}."
+    if sent.timed_by is not None:
+        zone = timezone if sent.timed_by == TimedBy.alert_from else sent.person_zone
+        return f"It waits until {moment_in(sent.next_attempt_at, zone)}: {word(sent.timed_by, 'waits_for')}."
     return f"It waits, and goes out from {moment(sent.not_before, timezone)} on."
 
 

@@ -6,7 +6,7 @@ from app.config import settings
 from app.domain.acts import Role
 from app.queries.inbox import count_unread
 from app.queries.stops import Stops, read_stops
-from app.web.access import MANAGERS, READERS, Visit
+from app.web.access import ANSWERING, MANAGERS, READERS, Visit
 
 PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("today.index", "Today", MANAGERS),
@@ -16,10 +16,22 @@ PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("evidence.index", "Evidence", READERS),
     ("settings.index", "Settings", MANAGERS),
 )
+OWN_PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
+    ("my_alerts.index", "My alerts", tuple(Role)),
+    ("away.index", "Away", (Role.admin, Role.officer, Role.staff)),
+    ("calendar.index", "Calendar", tuple(Role)),
+)
 
 
 def pages_for(visit: Visit) -> list[tuple[str, str]]:
-    return [(name, label) for name, label, roles in PAGES if visit.person.role in roles]
+    """The pages of the role; on a remembered phone those that are open to it."""
+    mine = [(name, label) for name, label, roles in PAGES if visit.person.role in roles]
+    return [page for page in mine if not visit.only_answers or page[0].partition(".")[0] in ANSWERING]
+
+
+def own_pages_for(visit: Visit) -> list[tuple[str, str]]:
+    """The pages about oneself, of the role."""
+    return [(name, label) for name, label, roles in OWN_PAGES if visit.person.role in roles]
 
 
 def unread_count(visit: Visit) -> int:

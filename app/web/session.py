@@ -5,20 +5,24 @@ from __future__ import annotations
 import datetime as dt
 from urllib.parse import urlsplit
 
-from flask import Blueprint, current_app, redirect, render_template, request, url_for
+from flask import Blueprint, current_app, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user, login_user, logout_user
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
+from werkzeug.wrappers import Response
 
 from app import clock
 from app.config import settings
-from app.database import act_for, transaction
+from app.database import transaction
 from app.domain.acts import Role
+from app.domain.errors import Refused
+from app.operations import phones
 from app.operations.passwords import matches
-from app.queries.visitors import Place, find_login, find_person, places
-from app.trail.act import Act, member_actor
-from app.web.access import Principal, public, signed_in
+from app.queries.visitors import Login, Place, find_login, find_person, places
+from app.web.access import Principal, public, record_everywhere, signed_in
+from app.web.phones import forget_on, remember_on
+from app.web.typed_form import Form, sent
 
 pages = Blueprint("session", __name__)
 
@@ -28,30 +32,60 @@ WRONG = "This e-mail address and this password do not belong together. Check bot
 @pages.get("/login")
 @public
 def sign_in() -> ResponseReturnValue:
-    if current_user.is_authenticated:
+    if current_user.is_authenticated and not current_user.only_answers:
         return redirect(safe_next())
-    return render_template("session/sign_in.html", next=request.args.get("next", ""), email="", error=None)
+    return sign_in_page(Form({"next": request.args.get("next", ""), "email": ""}))
 
 
 @pages.post("/login")
 @public
 def signed() -> ResponseReturnValue:
-    email, password = request.form.get("email", "").replace("\0", "").strip(), request.form.get("password", "")
+    form = sent("next", "email", "phone", lists=("remember",))
+    form.values["email"] = form.values["email"].replace("\0", "").strip()
+    found = who_signs_in(form)
+    if form.values["remember"]:
+        form.check("phone", phones.checked_name, form.values["phone"])
+    if found is None or form.faults:
+        return sign_in_page(form)
+    answer = redirect(safe_next(), 303)
+    if form.values["remember"] and not was_remembered(form, answer, found.account_id):
+        return sign_in_page(form)
+    login_user(Principal(found.account_id, found.name))
+    record_everywhere(found.account_id, "signed_in")
+    return answer
+
+
+def sign_in_page(form: Form) -> Response:
+    return make_response(render_template("session/sign_in.html", form=form), form.status)
+
+
+def who_signs_in(form: Form) -> Login | None:
+    """The login of the address, if this is its password; else the form says that it is not."""
+    email, password = form.values["email"], request.form.get("password", "")
     with transaction() as session:
         found = find_login(session, email=email) if email else None
     # The password of nobody is checked, too, so that the time taken does not tell whether the address is known.
-    if not matches(found.password_hash if found else None, password) or found is None:
-        return render_template("session/sign_in.html", next=request.form.get("next", ""), email=email, error=WRONG), 422
-    login_user(Principal(found.account_id, found.name))
-    record_sign_in(found.account_id)
-    return redirect(safe_next(), 303)
+    if matches(found.password_hash if found else None, password) and found is not None:
+        return found
+    form.faults["email"] = WRONG
+    return None
+
+
+def was_remembered(form: Form, answer: Response, account_id: int) -> bool:
+    try:
+        remember_on(answer, account_id, form.values["phone"])
+    except Refused as refused:
+        form.faults["phone"] = str(refused)
+    return not form.faults
 
 
 @pages.post("/logout")
 @signed_in
 def sign_out() -> ResponseReturnValue:
     logout_user()
-    return redirect(url_for("session.sign_in"), 303)
+    answer = redirect(url_for("session.sign_in"), 303)
+    forget_on(answer)
+    return answer
 
 
 @pages.get("/")
@@ -62,14 +96,13 @@ def home() -> ResponseReturnValue:
     if len(mine) == 1:
         place, role = mine[0]
         return redirect(url_for(start_of(role), slug=place.slug))
-    return render_template(
-        "session/choose.html", mine=[(place, url_for(start_of(role), slug=place.slug)) for place, role in mine]
-    )
+    starts = [(place, url_for(start_of(role), slug=place.slug)) for place, role in mine]
+    return render_template("session/choose.html", mine=starts)
 
 
 def start_of(role: Role) -> str:
     """The first page of a role: what needs a person, what is in one's inbox, or the evidence."""
-    if role == Role.staff:
+    if role == Role.staff or current_user.only_answers:
         return "inbox.index"
     return "evidence.index" if role == Role.inspector else "today.index"
 
@@ -86,18 +119,6 @@ def role_in(place: Place, account_id: int, now: dt.datetime) -> Role | None:
     with transaction(place.org) as session:
         person = find_person(session, place.org, account_id, now.date())
     return person.role if person else None
-
-
-def record_sign_in(account_id: int) -> None:
-    with transaction() as session:
-        everywhere = places(session)
-    for place in everywhere:
-        with transaction() as session:
-            now = clock.now(session, settings())
-            act_for(session, place.org)
-            person = find_person(session, place.org, account_id, now.date())
-            if person:
-                Act(session, place.org, now, member_actor(person.member_id)).record("signed_in")
 
 
 def safe_next() -> str:

@@ -13,17 +13,24 @@ from app.domain.acts import Role
 from app.domain.folding import fold_address
 from app.operations import accounts, members, passwords, typed
 from app.operations import people as operations
+from app.operations.inspectors import limit_to_kinds
+from app.queries import inspectors
 from app.queries import settings as queries
+from app.queries.absences import away_today
 from app.queries.feeds import feeds_of
+from app.queries.phones import count_phones
 from app.queries.settings import PersonLine
+from app.trail.act import Act
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.calendar_pages import revoke_asked
 from app.web.hypermedia import go_to
 from app.web.listing import asked_number
+from app.web.my_alerts import look_first
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, day_of, sent, was_done
 
-FIELDS, LISTS = ("name", "role", "valid_until"), ("sites",)
+FIELDS, LISTS = ("name", "role", "valid_until"), ("sites", "kinds")
+LOOKS_FOR = dt.timedelta(days=90)  # What an inspector looked at is shown that long; the trail keeps it.
 FORM, SWITCH = "settings/fragments/_person_form.html", "settings/fragments/_person_switch.html"
 
 
@@ -32,13 +39,21 @@ FORM, SWITCH = "settings/fragments/_person_form.html", "settings/fragments/_pers
 def people(visit: Visit) -> ResponseReturnValue:
     after = asked_number("after")
     found = queries.people(visit.act.session, visit.act.org, visit.act.now, after)
-    return render_template("settings/people.html", visit=visit, found=found, today=visit.act.now.date())
+    away = away_today(visit.act.session, visit.act.org, visit.today)
+    return render_template("settings/people.html", visit=visit, found=found, away=away, today=visit.today)
 
 
 @pages.get("/o/<slug>/settings/people/new")
 @for_roles(*ADMINS)
 def new_person(visit: Visit) -> ResponseReturnValue:
-    facts: dict[str, Any] = {"email": "", "name": "", "role": Role.staff.value, "valid_until": "", "sites": []}
+    facts: dict[str, Any] = {
+        "email": "",
+        "name": "",
+        "role": Role.staff.value,
+        "valid_until": "",
+        "sites": [],
+        "kinds": [],
+    }
     return person_page(visit, Form(facts), None)
 
 
@@ -51,12 +66,12 @@ def add_person(visit: Visit) -> ResponseReturnValue:
     if address and queries.is_member(act.session, act.org, address):
         form.faults["email"] = f"{address} is a member already: open that person, and enable them if they are disabled."
     hashed = first_password(form)
-    site_ids = chosen_sites(visit, form)
+    site_ids, kind_ids = chosen_sites(visit, form), chosen_kinds(visit, form)
     until = form.check("valid_until", last_day, form.values["valid_until"])
 
     def deed() -> None:
         member_id = operations.add_member(act, email, form.values["role"], form.values["name"], hashed, until)
-        operations.limit_member(act, member_id, site_ids)
+        limit(act, member_id, site_ids, kind_ids)
 
     return back_to(visit, "people") if was_done(act, form, deed) else person_page(visit, form, None)
 
@@ -71,6 +86,7 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
         "role": found.role,
         "valid_until": typed.iso(found.valid_until) or "",
         "sites": [str(site) for site in found.site_ids],
+        "kinds": [str(kind) for kind in inspectors.kind_ids(visit.act.session, visit.act.org, member_id)],
         "email_alerts": ["yes"] if found.email_alerts else [],
     }
     return person_page(visit, Form(facts), found)
@@ -80,18 +96,20 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
     found, act = found_person(visit, member_id), visit.act
-    form = typed_person("email", "password", lists=("email_alerts", "sign_in"))
+    form = typed_person("email", "password", lists=("email_alerts", "sign_in", "sure"))
     hashed = first_password(form)
-    site_ids = chosen_sites(visit, form, found.site_ids)
+    site_ids, kind_ids = chosen_sites(visit, form, found.site_ids), chosen_kinds(visit, form)
     until = form.check("valid_until", last_day, form.values["valid_until"])
     address = request.form.get("email", found.email or "")
     if address:
         form.check("email", fold_address, address)
+    if found.email_alerts and not (form.values["email_alerts"] or form.values["sure"]):
+        look_first(visit, form, member_id, "email_alerts", found.name)
 
     def deed() -> None:
         members.change_address(act, member_id, address)
         members.change_member(act, member_id, form.values["name"], form.values["role"], until)
-        operations.limit_member(act, member_id, site_ids)
+        limit(act, member_id, site_ids, kind_ids)
         operations.set_email_alerts(act, member_id, bool(form.values["email_alerts"]))
         if form.values["sign_in"] or hashed:
             accounts.let_in(act, member_id, hashed)
@@ -109,6 +127,15 @@ def disable_person(visit: Visit, member_id: int) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def enable_person(visit: Visit, member_id: int) -> ResponseReturnValue:
     return switched(visit, member_id, operations.enable_member)
+
+
+@pages.post("/o/<slug>/settings/people/<int:member_id>/phones/forget")
+@for_roles(*ADMINS)
+def forget_phones(visit: Visit, member_id: int) -> ResponseReturnValue:
+    """Sign out every phone of the person, such as a lost one."""
+    found_person(visit, member_id)
+    accounts.forget_phones(visit.act, member_id)
+    return go_to(url_for("settings.person", slug=visit.place.slug, member_id=member_id))
 
 
 @pages.post("/o/<slug>/settings/people/<int:member_id>/calendar/revoke")
@@ -132,10 +159,15 @@ def found_person(visit: Visit, member_id: int) -> PersonLine:
 
 
 def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseReturnValue:
-    sites = queries.site_names(visit.act.session, visit.act.org, found.site_ids if found else ())
-    heading = found.name if found else "Add a person"
-    addresses = feeds_of(visit.act.session, visit.act.org, found.id) if found else []
-    return form_page(visit, FORM, heading, form, person=found, sites=list(sites.items()), addresses=addresses)
+    session, org = visit.act.session, visit.act.org
+    shown: dict[str, Any] = {
+        "sites": list(queries.site_names(session, org, found.site_ids if found else ()).items()),
+        "kinds": list(queries.kind_names(session, org).items()),
+        "addresses": feeds_of(session, org, found.id) if found else [],
+        "phones": count_phones(session, org, found.id, visit.act.now) if found else 0,
+        "looks": inspectors.looks(session, org, found.id, visit.act.now - LOOKS_FOR) if found else [],
+    }
+    return form_page(visit, FORM, found.name if found else "Add a person", form, person=found, **shown)
 
 
 def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:
@@ -154,10 +186,24 @@ def first_password(form: Form) -> str | None:
 
 def chosen_sites(visit: Visit, form: Form, present: Collection[int] = ()) -> list[int]:
     """The sites that were ticked; one that was not on the page is not there: 404."""
-    offered = queries.site_names(visit.act.session, visit.act.org, present)
-    if not all(one.isdecimal() and int(one) in offered for one in form.values["sites"]):
+    return chosen(form, "sites", queries.site_names(visit.act.session, visit.act.org, present))
+
+
+def chosen_kinds(visit: Visit, form: Form) -> list[int]:
+    """The same of the kinds. Somebody made something else than an inspector sees all kinds again."""
+    kinds = chosen(form, "kinds", queries.kind_names(visit.act.session, visit.act.org))
+    return kinds if form.values["role"] == Role.inspector else []
+
+
+def limit(act: Act, member_id: int, site_ids: list[int], kind_ids: list[int]) -> None:
+    operations.limit_member(act, member_id, site_ids)
+    limit_to_kinds(act, member_id, kind_ids)
+
+
+def chosen(form: Form, name: str, offered: Collection[int]) -> list[int]:
+    if not all(one.isdecimal() and int(one) in offered for one in form.values[name]):
         abort(404)
-    return sorted({int(one) for one in form.values["sites"]})
+    return sorted({int(one) for one in form.values[name]})
 
 
 def last_day(text: str) -> dt.date | None:

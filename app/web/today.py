@@ -11,10 +11,11 @@ from flask.typing import ResponseReturnValue
 from app.config import settings
 from app.domain.acts import Answer
 from app.queries.answer_files import read_answer_files
+from app.queries.keyset import PAGE
 from app.queries.missing import read_missing
 from app.queries.queues import Queue, Waiting, read_queue
 from app.queries.sight import Sight
-from app.queries.today import NUMBERED, read_board, read_unwatched
+from app.queries.today import NUMBERED, read_ahead, read_board, read_unwatched
 from app.queries.watch import patience
 from app.queries.watched import Gap
 from app.web.access import MANAGERS, Visit, for_roles
@@ -64,6 +65,15 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
         more=next_page(page),
         **shown,
     )
+
+
+@pages.get("/o/<slug>/today/unreached")
+@for_roles(*MANAGERS)
+def unreached(visit: Visit) -> ResponseReturnValue:
+    sight = sight_of(visit)
+    found = read_ahead(visit.act.session, sight)
+    shown: dict[str, Any] = {"rows": found[:PAGE], "count": len(found), "sites": sight.sites}
+    return page_or_fragment("today/unreached.html", "today/fragments/_unreached.html", visit=visit, **shown)
 
 
 @pages.get("/o/<slug>/today/<queue>")

@@ -53,7 +53,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "owner": "responsible for it", "holder": "its holder", "post": "holds a post at the site",
         "role": "has a role that is told", "named": "named in the rule",
         "fallback": "the rule names this person for messages that are refused or come back",
-        "returned": "a message of this alert was refused or came back",
+        "returned": "a message of this alert was refused or came back", "cover": "stands in for",
     },
     "reason": {
         "sharper": "a later alert covers it", "start": "already past when entered", "nobody_to_tell": "nobody to tell",
@@ -63,10 +63,22 @@ OF: Mapping[str, Mapping[str, str]] = {
         "draft": "the entry is a draft", "site_archived": "the site is archived", "filed": "pending with the authority",
         "somebody_on_it": "somebody is on it", "not_a_recipient": "no longer told by the rule",
         "channel_off": "the rule no longer uses this channel",
+        "away": "is away, and the stand-in is told instead",
         "refused": "refused for good", "gave_up": "tried as often as it may be",
         "no_answer": "the line broke before the mail server answered",
         "abandoned": "the process that was sending it is gone", "stopped": "Onus was stopped before the answer came",
         "restored": "the database was restored, so this may have been told since",
+    },
+    "waits_for": {
+        "alert_from": "before, no alert of the site goes out", "daily": "it goes with the daily message",
+        "rest": "rest time", "day_off": "rest time and days off", "due_soon": "it is due soon",
+        "despite_rest": "part of the rest time gives way, since it is due before it would have ended",
+    },
+    "timed_by": {
+        "alert_from": "It had waited for the hour of the site", "daily": "It went with the daily message",
+        "rest": "It had waited for the end of the rest time", "day_off": "It had waited for the end of rest time and days off",
+        "due_soon": "It did not wait for the daily message: due within two working days, or past its date",
+        "despite_rest": "Sent in rest time: due before it would have ended",
     },
     "resolution": {
         Resolution.delivered: "it arrived", Resolution.failed: "it was not sent", Resolution.resend: "it is sent again",
@@ -150,6 +162,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     },
     "queue_hint": {
         "unwatched": "No alert comes for these as things stand. Release, complete or hand them over.",
+        "unreached": "Alerts of the next 90 days for which everybody will be away, gone or out of reach. Name a stand-in, or somebody else.",
         "overdue": "Past the date, with no answer that stands and nothing pending with the authority.",
         "check": "Somebody says it is done, and the deadline is still open: look, then accept it, or send it back with words.",
         "silent": "An alert arrived, and nobody has answered since. The longest silence first.",
@@ -171,6 +184,10 @@ OF: Mapping[str, Mapping[str, str]] = {
         "check": "What was said", "silent": "Silent for", "attention": "What happened", "doubt": "Message",
         "filed": "With the authority", "overdue": "Alerts", "coming": "Alerts", "late": "Alerts", "month": "Alerts",
     },
+    "why_unreached": {
+        "nobody": "Nobody is there whom the rule means", "no_way": "No login, and no address to which mail comes",
+        "away": "Everybody is away, and nobody stands in",
+    },
     "why_unwatched": {
         "site_archived": "Site archived", "draft": "Draft", "out_of_service": "Out of service",
         "no_date": "No open deadline", "no_rule": "No rule for kind and site", "nobody_to_tell": "Nobody to tell",
@@ -184,7 +201,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     "lack": {
         "never_raised": "should have been raised, and was not",
         "put_aside": "was not sent or was stopped, and should be open again",
-        "to_nobody": "was raised, goes to nobody, and does not say why",
+        "to_nobody": "was raised, and goes to nobody, or to somebody who is away and has a stand-in",
     },
     "actor": {"system:scheduler": "the watch", "system:operator": "an operator (command line)"},
     "alert_state": {
@@ -204,7 +221,8 @@ OF: Mapping[str, Mapping[str, str]] = {
         "claimed": "Raised", "superseded": "Not sent", "withdrawn": "Stopped", "reopened": "Raised again",
         "claim_refreshed": "Brought up to date with the entry", "claim_delivered": "Everybody has it",
         "nobody_to_tell": "Nobody to tell", "somebody_to_tell": "Somebody to tell again",
-        "delivery_due": "Message made ready", "delivery_cancelled": "Message not sent", State.delivered: "Delivered",
+        "delivery_due": "Message made ready", "delivery_timed": "Hour of the message set",
+        "delivery_cancelled": "Message not sent", State.delivered: "Delivered",
         "handed_over": "Sent to the mail server", "delivery_put_off": "Refused for now, tried again later",
         "delivery_failed": "Refused by the mail server", "delivery_in_doubt": "May have been sent, not confirmed",
         "delivery_given_back": "Not sent: the mail server could not be used; waits again",
@@ -272,6 +290,12 @@ def moment(value: dt.datetime | None, timezone: str) -> str:
         local = value.astimezone(dt.UTC)
     offset = f"{local:%z}"
     return f"{day(local.date())}, {local:%H:%M:%S} {offset[:3]}:{offset[3:]}"
+
+
+def moment_in(value: dt.datetime, timezone: str) -> str:
+    """The same, with the place that names the zone: 3 April 2027, 08:00:00 +01:00 in Lisbon."""
+    place = timezone.rpartition("/")[2].replace("_", " ")
+    return f"{moment(value, timezone)} in {place}"
 
 
 def local_day(value: dt.datetime, timezone: str) -> str:

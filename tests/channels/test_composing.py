@@ -200,6 +200,11 @@ def test_why_you_is_a_sentence_for_every_route(because: str) -> None:
     assert "_" not in "".join(found)
 
 
+@pytest.mark.parametrize(("locale", "sentence"), [("en", "you stand in for Gil."), ("es", "sustituye a Gil.")])
+def test_whoever_stands_in_is_told_for_whom(locale: str, sentence: str) -> None:
+    assert sentence in texts(notice(because="cover", covers="Gil"), locale=locale)[1]
+
+
 @pytest.mark.parametrize(
     ("others", "sentence"),
     [

@@ -46,6 +46,7 @@ def test_an_address_is_made_read_and_revoked(acme: Acme, site: Site, tab: Callab
     one = tab(javascript=script, width=360)
     hand, page = Mouse(one.page), one.go("/")
     sign_in(hand, ADMIN)
+    hand.follow("My alerts")
     hand.follow("Calendar")
     hand.follow("For your calendar program")
     hand.choose("Which dates", "All dates at Madrid")

@@ -20,8 +20,20 @@ from sqlalchemy.pool import NullPool
 
 from app import create_app
 from app.config import beside
-from app.domain.acts import Answer, Basis, Contents, FilingResult, ImportWish, InForce, OnlyIf, Outcome, Role, Status
-from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State
+from app.domain.acts import (
+    Answer,
+    Basis,
+    Contents,
+    FilingResult,
+    Held,
+    ImportWish,
+    InForce,
+    OnlyIf,
+    Outcome,
+    Role,
+    Status,
+)
+from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Standing, State, TimedBy
 from app.domain.thresholds import PATTERN
 from app.extensions import db
 from app.ledger.scan import scan
@@ -32,10 +44,13 @@ from tests.factories import Acme
 
 # DESIGN section 3: the contract for tables and columns; `?` may be empty. Onus may have more columns than these.
 CONTRACT = {
-    "organisation": "id slug name locale timezone grace_period",
+    "organisation": "id slug name locale timezone grace_period rest_from? rest_until? rest_days_off",
     "account": "id email name password_hash locale is_active",
-    "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts",
+    "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts "
+    "timezone? country? region? mail_hour? own_rest rest_from? rest_until? rest_days_off",
     "member_site": "org_id member_id site_id",
+    "member_kind": "org_id member_id kind_id",
+    "remembered_phone": "id account_id name token_sha256 created_at expires_at forgotten_at?",
     "site": "org_id id name timezone country region alert_from archived_at",
     "day_off": "org_id id site_id? on_day until_day is_yearly name",
     "post": "org_id id name",
@@ -59,7 +74,8 @@ CONTRACT = {
     "rule_recipient": "org_id rule_id recipient",
     "notification_ledger": "org_id id rule_id rule_version subject_id site_id obligation_id reference title threshold "
     "due_on crossed_on claimed_at delivered_at? acknowledged_at? acknowledged_by? standing reason? scan_run_id",
-    "delivery": "org_id id claim_id channel recipient_id because state not_before next_attempt_at attempts "
+    "delivery": "org_id id claim_id channel recipient_id because covers_id? state ready_at? timed_by? not_before "
+    "next_attempt_at attempts "
     "lease_token? lease_until? handed_over_at? delivered_at? seen_at? message_id? sent_to? last_reply? reason? "
     "resend_of? resolution? resolved_by? resolved_at?",
     "delivery_attempt": "org_id id delivery_id at verb reply outcome",
@@ -77,6 +93,9 @@ CONTRACT = {
     "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
     "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
     "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
+    "absence": "org_id id member_id stand_in_id? from_on until_on note entered_at entered_by? cancelled_at? seen_at?",
+    "departure": "org_id id member_id leaves_on to_member_id? to_post_id? about entered_at entered_by? done_at? "
+    "withdrawn_at?",
     "mail_message": "org_id id token message_id recipient_id sent_to subject body sha256 handed_over_at",
     "delivery_hold": "org_id id held_at cause released_at? released_by?",
     "database_identity": "id system_identifier timeline_id noticed_at changed_at?",
@@ -86,7 +105,8 @@ CONTRACT = {
 NOT_MADE_YET = {"audit_checkpoint", "export_run"}
 # Of no organisation by their nature.
 GLOBAL = {
-    "organisation", "account", "scheduler_process", "alembic_version", "database_identity", "mail_transport",
+    "organisation", "account", "remembered_phone", "scheduler_process", "alembic_version", "database_identity",
+    "mail_transport",
 }  # fmt: skip
 CLAIM_KEY = {"org_id", "rule_id", "subject_id", "threshold", "due_on"}
 
@@ -96,11 +116,13 @@ WORDS: dict[str, Iterable[str]] = {
     "alert_rule_channels_check": Channel,
     "alert_rule_only_if_check": OnlyIf,
     "delivery_because_check": Because,
+    "departure_about_check": Held,
     "delivery_channel_check": Channel,
     "delivery_reason_check": (*Reason, *Fate),
     "delivery_resolution_check": Resolution,
     "scheduler_process_kind_check": ("scheduler", "command"),
     "delivery_state_check": State,
+    "delivery_timed_by_check": TimedBy,
     "import_run_contents_check": Contents,
     "import_upload_contents_check": Contents,
     "import_work_wish_check": ImportWish,

@@ -28,9 +28,19 @@ from app.ledger import holds
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.logins import RUN_TIME, kept_login, make_login
-from app.models import Base, DeliveryAttempt, ImportRun, ImportUpload, ImportWork, MailMessage, MailTrial, Member
+from app.models import (
+    Base,
+    DeliveryAttempt,
+    ImportRun,
+    ImportUpload,
+    ImportWork,
+    MailMessage,
+    MailTrial,
+    Member,
+    MemberKind,
+)
 from app.models.tenancy import walls
-from app.operations import answers, attachments, days_off, documents, feeds, people
+from app.operations import absences, answers, attachments, days_off, departures, documents, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
@@ -126,6 +136,7 @@ def filled(slug: str) -> Acme:
     with acme.acting() as act:
         ana, site = factories.member(act, f"ana@{slug}.example"), factories.site(act)
         people.limit_member(act, ana, [site])
+        act.session.add(MemberKind(org_id=act.org, member_id=ana, kind_id=factories.kind(act)))
         people.assign_post(act, people.add_post(act, "manager"), ana, site)
         entry = factories.subject(act, slug, dt.date(2027, 3, 20))
         factories.rule(act, kinds=["other"], sites=["Madrid"], subjects=[entry.id])
@@ -141,6 +152,9 @@ def filled(slug: str) -> Acme:
         act.session.add(ImportWork(org_id=act.org, **wish))
         feeds.make_feed(act, ana, site)
         days_off.add_day_off(act, "Patron saint", DayOff(dt.date(2027, 5, 17), dt.date(2027, 5, 17)), site)
+        bo = people.add_member(act, f"bo@{slug}.example", "staff")
+        absences.enter_absence(act, bo, dt.date(2027, 3, 20), dt.date(2027, 3, 21))
+        departures.leave(act, bo, dt.date(2027, 9, 1), to_member_id=ana)
     with acme.watching() as act:
         scan(act)
         deliver(act)
@@ -156,7 +170,7 @@ def filled(slug: str) -> Acme:
             DeliveryAttempt(org_id=act.org, delivery_id=told, at=act.now, verb="DATA", reply="250", outcome="ok")
         )
     with acme.acting() as act:
-        answers.acknowledge(act, act.session.query(Member).one(), entry, "seen")
+        answers.acknowledge(act, act.session.get_one(Member, (act.org, ana)), entry, "seen")
     return acme
 
 

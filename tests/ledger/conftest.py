@@ -15,6 +15,7 @@ from app.ledger.align import Delivered, deliver
 from app.ledger.followers import follow
 from app.ledger.scan import Scanned, scan
 from app.ledger.series import open_series
+from app.operations.departures import hand_on_due
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
 from app.trail.act import Act
@@ -41,6 +42,7 @@ class Watch:
         with self.acme.watching() as act, borrowed(act.session, WEB):
             open_series(act)
             follow(act)
+            hand_on_due(act)
         with self.acme.watching() as act:
             return scan(act, trigger=trigger, full=full)
 

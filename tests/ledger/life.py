@@ -19,7 +19,7 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import Scanned, scan
 from app.models import Member, Obligation, Subject
-from app.operations import answers, days_off, obligations, people, register, rules
+from app.operations import absences, answers, days_off, departures, obligations, people, register, rules
 from app.operations.rule_contents import RuleText
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
@@ -250,6 +250,29 @@ class Life(RuleBasedStateMachine):
         until = self.now.date() + dt.timedelta(days=days)
         self.do(lambda act: people.assign_post(act, self.post, self.members[who], self.sites[site], None, until))
 
+    @rule(who=st.integers(0, 2), stand_in=st.integers(0, 3), first=st.integers(-2, 8), days=st.integers(0, 20))
+    def go_away(self, who: int, stand_in: int, first: int, days: int) -> None:
+        """Of four stand-ins the last is nobody."""
+        first_day = self.now.date() + dt.timedelta(days=first)
+        last_day = first_day + dt.timedelta(days=days)
+        other = [*self.members, None][stand_in]
+        self.do(lambda act: absences.enter_absence(act, self.members[who], first_day, last_day, other))
+
+    @rule(who=st.integers(0, 2))
+    def come_back(self, who: int) -> None:
+        self.do(lambda act: absences.come_back(act, self.members[who]))
+
+    @rule(who=st.integers(0, 2), heir=st.integers(0, 3), days=st.integers(-1, 10))
+    def leave(self, who: int, heir: int, days: int) -> None:
+        """To another member, or to the post."""
+        day = self.now.date() + dt.timedelta(days=days)
+        to = {"to_member_id": self.members[heir]} if heir < 3 else {"to_post_id": self.post}
+        self.do(lambda act: departures.leave(act, self.members[who], day, **to))
+
+    @rule(who=st.integers(0, 2))
+    def stay(self, who: int) -> None:
+        self.do(lambda act: departures.stay(act, self.members[who]))
+
     @rule(hours=st.one_of(st.integers(1, 30), st.integers(24, 24 * 40)))
     def time_passes(self, hours: int) -> None:
         """Downtime: nothing ticks meanwhile."""
@@ -264,6 +287,7 @@ class Life(RuleBasedStateMachine):
     def tick(self) -> None:
         """A scan as the scheduler does it, by queue and window; the oracle; a second scan, which must add nothing."""
         self.now += dt.timedelta(seconds=1)
+        self.do(departures.hand_on_due)
         with self.acme.watching(self.now) as act:
             scan(act)
         self.scanned_at = self.now

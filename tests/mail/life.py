@@ -23,12 +23,13 @@ from app.channels.returns import read_return
 from app.domain.delivery import Outcome, Reply
 from app.domain.errors import Refused
 from app.domain.letters import Letter
+from app.domain.mail_hours import Rest
 from app.ledger.hand_over import settle
 from app.ledger.lease import Lease, due_people
 from app.ledger.scan import scan
 from app.ledger.sweep import leave
 from app.models import Delivery, Obligation
-from app.operations import doubts, obligations, people
+from app.operations import doubts, mail_hours, obligations, people
 from app.queries.facts import read_facts
 from app.queries.owed import owed
 from app.scheduler.sender import Sender, TransportDown
@@ -183,6 +184,16 @@ class PostLife(RuleBasedStateMachine):
     def mail_switched(self, who: str, wanted: bool) -> None:
         address = f"{who}@{self.acme.org}.example"
         self.do(lambda act: people.set_email_alerts(act, people.find_member(act, address).id, wanted=wanted))
+
+    @rule(
+        who=st.sampled_from(PEOPLE),
+        daily_at=st.none() | st.sampled_from([dt.time(8), dt.time(21)]),
+        rest=st.sampled_from([None, Rest(dt.time(20), dt.time(6)), Rest(dt.time(9), dt.time(17), days_off=True)]),
+    )
+    def hours_chosen(self, who: str, daily_at: dt.time | None, rest: Rest | None) -> None:
+        address = f"{who}@{self.acme.org}.example"
+        hours = mail_hours.OwnHours(daily_at, rest)
+        self.do(lambda act: mail_hours.set_hours(act, people.find_member(act, address).id, hours))
 
     @rule(number=st.integers(0, 20), said=st.sampled_from(["delivered", "failed", "resend", "settled"]))
     def doubt_resolved(self, number: int, said: str) -> None:

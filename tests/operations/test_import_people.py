@@ -16,6 +16,7 @@ from app.imports.people import Imported, Options, import_people, read_people
 from app.imports.people_outcomes import NO_POWERS, OTHER_NUMBER, ROLE_STAYS, SIGHT_STAYS, SIGNS_IN, TWO_PEOPLE
 from app.models import AuditEvent, ImportRun, Member
 from app.operations import people, rules
+from app.operations.inspectors import limit_to_kinds
 from app.operations.rules import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -416,3 +417,11 @@ def test_arbitrary_cells_never_crash_and_again_changes_nothing(act: Act, lines: 
         after = kept(act)
         assert {**after, "import_run": 0} == {**before, "import_run": 0}
         savepoint.rollback()
+
+
+def test_an_inspector_who_becomes_staff_by_a_file_sees_all_kinds_again(acme: Acme) -> None:
+    with acme.acting() as act:
+        ivo = factories.member(act, "ivo@acme.example", "inspector")
+        limit_to_kinds(act, ivo, [factories.kind(act)])
+        bring(act, "Ivo,,ivo@acme.example,,,staff\n")
+        assert act.run("select count(*) from member_kind").scalar_one() == 0

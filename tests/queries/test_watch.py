@@ -210,6 +210,12 @@ ARRIVED = {"state": "delivered", "delivered_at": NOW}
         pytest.param({}, [{}], 25, 1, id="beyond it"),
         pytest.param({}, [{"not_before": NOW + 2 * HOUR}], 25, 0, id="it runs from the first not_before"),
         pytest.param({}, [{"not_before": NOW - DAY}], 23, 0, id="and from the claim"),
+        pytest.param(
+            {}, [ARRIVED, {"channel": "email", "not_before": NOW + 60 * HOUR}], 83, 0, id="of what is expected"
+        ),
+        pytest.param(
+            {}, [ARRIVED, {"channel": "email", "not_before": NOW + 60 * HOUR}], 85, 1, id="which is late in its turn"
+        ),
         pytest.param({}, [], 25, 1, id="without a delivery"),
         pytest.param({"delivered_at": NOW}, [ARRIVED], 999, 0, id="delivered"),
         pytest.param({"reason": "nobody_to_tell"}, [], 0, 1, id="nobody to tell"),

@@ -10,6 +10,7 @@ import pytest
 
 from app.queries.facts import (
     AccountRow,
+    MemberKindRow,
     MemberRow,
     MemberSiteRow,
     ObligationRow,
@@ -147,6 +148,8 @@ def test_the_people_of_the_entry(entry: dict[str, Any], people: People) -> None:
         pytest.param(
             {}, {"member_sites": [MemberSiteRow(50, 2), MemberSiteRow(50, 1)]}, True, id="limited to this site"
         ),
+        pytest.param({}, {"member_kinds": [MemberKindRow(50, 98)]}, False, id="limited to another kind"),
+        pytest.param({}, {"member_kinds": [MemberKindRow(50, SUBJECT.kind_id)]}, True, id="limited to this kind"),
         pytest.param({"account_id": None}, {}, False, id="in-app without a login"),
     ],
 )

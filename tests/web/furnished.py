@@ -29,10 +29,12 @@ from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Attachment, Delivery, DeliveryAttempt, MailMessage, NotificationLedger, SchedulerProcess
 from app.operations import (
+    absences,
     answer_checks,
     attachments,
     batch_acts,
     days_off,
+    departures,
     documents,
     feeds,
     obligations,
@@ -96,6 +98,7 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
         bring_people(act, place, worded)
     with acme.acting() as act:
         add_papers(act, place, worded)
+        go_away(act, place, worded)
     with acme.watching() as act:
         place.ids["delivery_id"] = spoil_messages(act, worded)
         hold_some(act, worded)
@@ -166,6 +169,15 @@ def add_papers(act: Act, place: Furnished, worded: Callable[[str], str]) -> None
     new = documents.add_paper(act, subject, more, old, place.ids["member_id"])
     documents.withdraw(act, subject, documents.add_paper(act, subject, documents.Paper(worded("C-3"))), worded("Typo"))
     place.ids["attachment_id"] = act.session.query(Attachment.id).filter_by(org_id=act.org, document_id=new).one()[0]
+
+
+def go_away(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:
+    """An absence that is over, one that is to come, and somebody who leaves; the owner stands in for them."""
+    owner, note = place.ids["member_id"], worded("At the sea.")
+    ida = people.add_member(act, f"ida@{place.slug}.example", "staff", name=worded("Ida of the office"))
+    absences.enter_absence(act, owner, days(20), days(30), ida, note)
+    absences.enter_absence(act, ida, days(-1), days(9), owner, note)
+    departures.leave(act, ida, days(90), to_member_id=owner)
 
 
 def bring_some(act: Act, place: Furnished, worded: Callable[[str], str]) -> None:

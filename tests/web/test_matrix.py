@@ -45,6 +45,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/today/missing": (MANAGERS, 200),
     "GET /o/<slug>/today/unwatched": (MANAGERS, 200),
     "POST /o/<slug>/today/answers/<int:answer_id>": (MANAGERS, 422),
+    "GET /o/<slug>/today/unreached": (MANAGERS, 200),
     "GET /o/<slug>/register": (READERS, 200),
     "GET /o/<slug>/register/new": (MANAGERS, 200),
     "POST /o/<slug>/register/new": (MANAGERS, 422),
@@ -86,11 +87,17 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/inbox/<int:claim_id>/opened": (ANSWERING, 303),
     "POST /o/<slug>/inbox/<int:claim_id>/answer": (ANSWERING, 422),
     "POST /o/<slug>/inbox/<int:claim_id>/take-back": (ANSWERING, 303),
+    "GET /o/<slug>/away": (ANSWERING, 200),
+    "POST /o/<slug>/away": (ANSWERING, 422),
+    "POST /o/<slug>/away/end": (ANSWERING, 404),  # It must name an absence, and names none.
+    "POST /o/<slug>/away/read": (ANSWERING, 404),  # The same.
     "GET /o/<slug>/calendar": (EVERYBODY, 200),
     "POST /o/<slug>/calendar": (EVERYBODY, 422),
     "POST /o/<slug>/calendar/revoke": (EVERYBODY, 404),  # It must name an address, and names none.
     "GET /o/<slug>/calendar/year": (EVERYBODY, 200),
     "GET /o/<slug>/calendar/agenda": (EVERYBODY, 200),
+    "GET /o/<slug>/my-alerts": (EVERYBODY, 200),
+    "POST /o/<slug>/my-alerts": (EVERYBODY, 422),
     "GET /o/<slug>/evidence": (READERS, 200),
     "GET /o/<slug>/evidence/undelivered": (READERS, 200),
     "GET /o/<slug>/evidence/nobody-to-tell": (READERS, 200),
@@ -132,8 +139,15 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/settings/people/new": (ADMINS, 200),
     "GET /o/<slug>/settings/people/<int:member_id>": (ADMINS, 200),
     "POST /o/<slug>/settings/people/<int:member_id>": (ADMINS, 422),
+    "GET /o/<slug>/settings/people/<int:member_id>/away": (MANAGERS, 200),
+    "POST /o/<slug>/settings/people/<int:member_id>/away": (MANAGERS, 422),
+    "POST /o/<slug>/settings/people/<int:member_id>/away/end": (MANAGERS, 404),  # It must name an absence.
+    "GET /o/<slug>/settings/people/<int:member_id>/leaving": (ADMINS, 200),
+    "POST /o/<slug>/settings/people/<int:member_id>/leaving": (ADMINS, 422),
+    "POST /o/<slug>/settings/people/<int:member_id>/staying": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/disable": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/enable": (ADMINS, 303),
+    "POST /o/<slug>/settings/people/<int:member_id>/phones/forget": (ADMINS, 303),
     "POST /o/<slug>/settings/people/<int:member_id>/calendar/revoke": (ADMINS, 404),  # It must name an address.
     "GET /o/<slug>/settings/people/import": (ADMINS, 200),
     "POST /o/<slug>/settings/people/import": (ADMINS, 422),
@@ -161,6 +175,8 @@ OUTSIDE = {
     "GET /calendar/<token>.ics": (404, 404),  # Of this token; the right ones are in test_calendar.
     "GET /assets/<stamp>/<name>": (404, 404),  # Of this stamp; the right one is in test_headers.
     "POST /logout": (302, 303),
+    "GET /phones": (302, 200),
+    "POST /phones/forget": (302, 303),
 }
 
 

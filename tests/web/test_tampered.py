@@ -131,6 +131,8 @@ WRITTEN = [
     ("settings/people", PERSON, ("email", "name", "role", "valid_until", "password", "sites")),
     ("settings/sites", {"name": "N", "timezone": "Europe/Madrid"}, ("name", "timezone", "country", "region",
                                                                      "alert_from")),
+    ("my-alerts", {"email_alerts": "off", "mail": "daily", "rest": "own"}, (
+        "email_alerts", "mail", "daily_at", "rest", "rest_from", "rest_days_off", "timezone", "country", "region")),
     ("inbox/{claim_id}/answer", {"answer": "on_it", "until_on": "2027-04-01"}, ("answer", "until_on", "note")),
     ("settings/posts/{post_id}/end", {}, ("site", "member", "from_on", "until_on")),
 ]  # fmt: skip

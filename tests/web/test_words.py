@@ -14,8 +14,9 @@ import pytest
 
 from app.channels.session import STEPS
 from app.domain.acts import Answer
-from app.domain.delivery import Because, Channel, Fate, Outcome, Reason, Resolution, Standing, State
+from app.domain.delivery import Because, Channel, Fate, Outcome, Reason, Resolution, Standing, State, TimedBy
 from app.ledger.sweep import LOST
+from app.queries.unreached import Unheard
 from app.web.entry_history import BUILT, PLAIN
 from app.web.message_texts import BUTTONS
 from app.web.words import OF
@@ -62,7 +63,7 @@ def test_the_sources_are_read() -> None:
     """What is found is not nothing, so that the tests below can fail."""
     assert {
         "claimed", "superseded", "reopened", "withdrawn", "delivery_due", "delivery_cancelled", "delivered",
-        "claim_delivered", "late_answer",
+        "delivery_timed", "claim_delivered", "late_answer",
         "nobody_to_tell", "somebody_to_tell", "handed_over", "delivery_put_off", "delivery_failed", "delivery_in_doubt",
         "delivery_given_back", "delivery_lost", "doubt_resolved_settled", "delivery_resent", "bounced", "delivery_held",
         "delivery_released", "deliveries_held", "deliveries_released", "opened", "acknowledged", "answer_taken_back",
@@ -78,6 +79,9 @@ def test_the_sources_are_read() -> None:
         ("standing", Standing),
         ("channel", Channel),
         ("because", Because),
+        ("why_unreached", Unheard),
+        ("timed_by", TimedBy),
+        ("waits_for", TimedBy),
         ("reason", [*Reason, *Fate]),
         ("resolution", Resolution),
         ("answer", Answer),

@@ -1,0 +1,78 @@
+"""Who stands in for whom today, as part of the routing of claims: each deputy's deputy is followed to the last one.
+
+An absence counts by the date of the entry's site. It changes who is told only while both the absent and the stand-in
+are there at all and may see the entry: else the absent person is told as if present, so that nothing is lost. Whether
+they may depends on its site and its kind, so that covers are found for each pair of these that a live claim has.
+"""
+
+from __future__ import annotations
+
+from app.domain.delivery import TOLD, State
+
+DEEPEST = 10  # Stand-ins of stand-ins. Loops are refused where absences are entered, and end here in any case.
+
+# Whoever may have read it, in whose place: the person who comes back is not told the same once more.
+MAY_HAVE_READ = ", ".join(f"'{state}'" for state in (State.handing_over, State.delivered, State.in_doubt))
+
+WAS_TOLD = ", ".join(f"'{state}'" for state in sorted(TOLD))
+
+COVER = f"""
+spot as materialized (
+  select distinct site_id, kind_id, today from live
+
+), absent as materialized (
+  select distinct on (d.site_id, d.kind_id, a.member_id) d.site_id, d.kind_id, d.today, a.member_id, a.stand_in_id
+  from absence a join spot d on a.from_on <= d.today and a.until_on >= d.today
+  where a.org_id = :org and a.cancelled_at is null and a.stand_in_id is not null
+  order by d.site_id, d.kind_id, a.member_id, a.id
+
+), at_hand as materialized (
+  select p.site_id, p.kind_id, m.id as member_id
+  from (select site_id, kind_id, today, member_id from absent
+        union select site_id, kind_id, today, stand_in_id from absent) p
+  join member m on m.org_id = :org and m.id = p.member_id and m.is_active
+       and (m.left_on is null or m.left_on > p.today) and (m.valid_until is null or m.valid_until >= p.today)
+  left join account a on a.id = m.account_id
+  where coalesce(a.is_active, true)
+    and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
+         or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = p.site_id))
+    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
+         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = p.kind_id))
+
+), stand_in as materialized (
+  select b.site_id, b.kind_id, b.member_id, b.stand_in_id
+  from absent b
+  join at_hand x on x.site_id = b.site_id and x.kind_id = b.kind_id and x.member_id = b.member_id
+  join at_hand y on y.site_id = b.site_id and y.kind_id = b.kind_id and y.member_id = b.stand_in_id
+
+), standing_in (site_id, kind_id, member_id, told_id, hops) as (
+  select site_id, kind_id, member_id, stand_in_id, 1 from stand_in
+  union all
+  select c.site_id, c.kind_id, c.member_id, n.stand_in_id, c.hops + 1
+  from standing_in c join stand_in n on n.site_id = c.site_id and n.kind_id = c.kind_id and n.member_id = c.told_id
+  where c.hops < {DEEPEST}
+
+), cover as materialized (
+  select distinct on (site_id, kind_id, member_id) site_id, kind_id, member_id, told_id
+  from standing_in order by site_id, kind_id, member_id, hops desc
+
+), told_for as materialized (
+  select y.claim_id, y.channel, y.covers_id, bool_or(y.state in ({MAY_HAVE_READ})) as may_have_read
+  from delivery y join live l on l.id = y.claim_id
+  where y.org_id = :org and y.covers_id is not null and y.state in ({WAS_TOLD})
+  group by y.claim_id, y.channel, y.covers_id
+)"""
+
+# Each route of the rule leads to whoever stands in. What the absent person was told already goes to the stand-in as a
+# duty that was taken over; so does what was told to an earlier stand-in.
+COVERED = f"""
+  select v.id, coalesce(k.told_id, v.member_id) as member_id, k.member_id as covers_id, v.channels,
+         case when k.member_id is null then v.because else 'cover' end as because,
+         case when k.member_id is not null and (
+                exists (select from told_for f where f.claim_id = v.id and f.covers_id = v.member_id)
+                or exists (select from delivery y where y.org_id = :org and y.claim_id = v.id
+                           and y.recipient_id = v.member_id and y.state in ({WAS_TOLD})))
+              then least(v.rank, 3) else v.rank end as rank
+  from worded v
+  join live l on l.id = v.id
+  left join cover k on k.site_id = l.site_id and k.kind_id = l.kind_id and k.member_id = v.member_id"""

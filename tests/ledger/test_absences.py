@@ -1,0 +1,184 @@
+"""Who is told while somebody is away: the stand-in instead, by the dates of the site, and nothing twice afterwards."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from app.domain.errors import Refused
+from app.ledger.scan import Scanned
+from app.operations import absences, members, people, register
+from app.operations.inspectors import limit_to_kinds
+from app.queries.owed import Owed
+from tests import factories
+from tests.ledger.conftest import Watch
+
+DAY = dt.timedelta(days=1)
+NOW = factories.NOW
+TODAY = NOW.date()
+NOTHING = Owed(missing=[], stalled=[], unaddressed=[])
+
+TOLD = """
+select l.threshold, m.name, x.state, x.reason, x.because, c.name from delivery x
+join notification_ledger l on l.org_id = x.org_id and l.id = x.claim_id
+join member m on m.org_id = x.org_id and m.id = x.recipient_id
+left join member c on c.org_id = x.org_id and c.id = x.covers_id
+where x.channel = 'in_app' order by l.crossed_on, m.name"""
+
+
+@pytest.fixture
+def crew(watch: Watch) -> dict[str, int]:
+    """Bruno is responsible for P-1, due in five days; Carla and Dora stand in; nobody else is told."""
+    with watch.acme.acting() as act:
+        made = {name: people.add_member(act, f"{name}@acme.example", "staff", name=name) for name in
+                ("Bruno", "Carla", "Dora")}  # fmt: skip
+        entry = factories.subject(act, due_on=TODAY + 5 * DAY)
+        register.assign(act, entry, member_id=made["Bruno"])
+        factories.rule(act, thresholds=("7d", "2d", "0d"), to=("owner",))
+    return made
+
+
+def away(watch: Watch, who: int, first: int, last: int, stand_in: int | None = None, now: dt.datetime = NOW) -> int:
+    with watch.acme.acting(now) as act:
+        return absences.enter_absence(act, who, TODAY + first * DAY, TODAY + last * DAY, stand_in)
+
+
+def on(watch: Watch, days: int) -> Watch:
+    """So many days later."""
+    watch.acme.now = NOW + days * DAY
+    return watch
+
+
+def quick(watch: Watch) -> int:
+    """A scan by queue and window alone, after which nothing is owed and a full one finds nothing; its deliveries."""
+    done = watch.scan(full=False, trigger="schedule")
+    assert watch.owed() == NOTHING
+    assert watch.scan() == Scanned()
+    return done.deliveries
+
+
+def test_a_holiday_with_a_stand_in(watch: Watch, crew: dict[str, int]) -> None:
+    watch.scan()
+    watch.deliver()
+    only = ("7d", "Bruno", "delivered", None, "owner", None)
+    absence = away(watch, crew["Bruno"], 1, 3, crew["Carla"])
+    assert quick(watch) == 0
+    assert watch.rows(TOLD) == [only], "it has not begun"
+    # It begins: what was told and not answered goes to the stand-in, found by the queue alone.
+    [debt] = on(watch, 1).owed().unaddressed
+    assert debt.why == "told to somebody who is away, and not to the stand-in", "the oracle sees it before the scan"
+    assert quick(watch) == 1
+    watch.deliver()
+    first = [only, ("7d", "Carla", "delivered", None, "cover", "Bruno")]
+    assert watch.rows(TOLD) == first
+    # What is raised meanwhile goes to the stand-in alone.
+    assert quick(on(watch, 3)) == 1
+    second = [*first, ("2d", "Carla", "pending", None, "cover", "Bruno")]
+    assert watch.rows(TOLD) == second
+    # Back before it was delivered: untold, it is the returned person's again; what was told is not told twice.
+    with watch.acme.acting() as act:
+        assert absences.come_back(act, crew["Bruno"])
+        assert not absences.end_absence(act, crew["Bruno"], absence)
+    assert quick(watch) == 1
+    back = [*first, ("2d", "Bruno", "pending", None, "owner", None),
+            ("2d", "Carla", "cancelled", "not_a_recipient", "cover", "Bruno")]  # fmt: skip
+    assert watch.rows(TOLD) == back
+
+
+def test_what_was_told_in_the_absence_is_not_told_again_when_it_ends(watch: Watch, crew: dict[str, int]) -> None:
+    away(watch, crew["Bruno"], 0, 1, crew["Carla"])
+    watch.scan()
+    for day in range(3):
+        quick(on(watch, day))
+        watch.deliver()
+    assert watch.rows(TOLD) == [("7d", "Carla", "delivered", None, "cover", "Bruno")]
+    quick(on(watch, 3))
+    assert watch.rows(TOLD)[1:] == [("2d", "Bruno", "pending", None, "owner", None)]
+
+
+def test_a_stand_in_of_a_stand_in_and_one_who_is_a_recipient_anyway(watch: Watch, crew: dict[str, int]) -> None:
+    with watch.acme.acting() as act:
+        factories.rule(act, "Crew", thresholds=("7d",), to=("owner", "member:dora@acme.example"))
+    away(watch, crew["Bruno"], 0, 3, crew["Carla"])
+    away(watch, crew["Carla"], 0, 1, crew["Dora"])
+    watch.scan()
+    told = [row[1:] for row in watch.rows(TOLD)]
+    assert told == [("Dora", "pending", None, "cover", "Bruno")] * 2, "one message a rule, for the first in the row"
+    assert watch.owed() == NOTHING
+
+
+def test_without_a_stand_in_who_can_be_told_the_person_is_told_as_ever(watch: Watch, crew: dict[str, int]) -> None:
+    away(watch, crew["Bruno"], 0, 3)
+    watch.scan()
+    assert watch.rows(TOLD) == [("7d", "Bruno", "pending", None, "owner", None)]
+    with watch.acme.acting() as act:
+        absences.come_back(act, crew["Bruno"])
+    away(watch, crew["Bruno"], 0, 3, crew["Carla"])
+    watch.scan()
+    assert [row[1:4] for row in watch.rows(TOLD)] == [("Bruno", "cancelled", "away"), ("Carla", "pending", None)]
+    with watch.acme.acting() as act:
+        people.disable_member(act, crew["Carla"])
+    watch.scan()
+    assert [row[1:3] for row in watch.rows(TOLD)] == [("Bruno", "pending"), ("Carla", "cancelled")]
+    assert watch.owed() == NOTHING
+
+
+def test_a_stand_in_who_sees_only_some_kinds_by_now_stands_in_for_these(watch: Watch, crew: dict[str, int]) -> None:
+    """What Carla may not see stays with Bruno; what Bruno may not see goes to nobody, whoever stands in for him."""
+    with watch.acme.acting() as act:
+        lift = factories.subject(act, "L-1", TODAY + 5 * DAY, kind="lift")
+        register.assign(act, lift, member_id=crew["Bruno"])
+    away(watch, crew["Bruno"], 0, 3, crew["Carla"])
+
+    def inspects(name: str, kind: str) -> None:
+        with watch.acme.acting() as act:
+            members.change_member(act, crew[name], name, "inspector", None)
+            limit_to_kinds(act, crew[name], [factories.kind(act, kind)])
+
+    named = "select l.reference, m.name from delivery x join notification_ledger l on l.id = x.claim_id "
+    named += "join member m on m.id = x.recipient_id where x.state <> 'cancelled' order by 1, 2"
+    inspects("Carla", "lift")
+    watch.scan()
+    assert watch.rows(named) == [("L-1", "Carla"), ("P-1", "Bruno")]
+    assert watch.owed() == NOTHING
+    inspects("Bruno", "other")
+    watch.scan()
+    assert watch.rows(named) == [("P-1", "Bruno")]
+    assert watch.owed() == NOTHING
+
+
+def test_the_days_are_those_of_the_site(watch: Watch, crew: dict[str, int]) -> None:
+    """At 11:00 UTC it is the next day already in Kiritimati."""
+    with watch.acme.acting() as act:
+        far = people.add_site(act, "Far", "Pacific/Kiritimati")
+        entry = factories.subject(act, "P-2", TODAY + 5 * DAY, "Far")
+        register.assign(act, entry, member_id=crew["Bruno"])
+        assert people.site_today(act, far) == TODAY + DAY
+    away(watch, crew["Bruno"], 1, 1, crew["Carla"])
+    watch.scan()
+    named = "select l.reference, m.name from delivery x join notification_ledger l on l.id = x.claim_id "
+    named += "join member m on m.id = x.recipient_id order by 1, 2"
+    assert watch.rows(named) == [("P-1", "Bruno"), ("P-2", "Carla")]
+
+
+def test_what_cannot_be_an_absence_is_refused_with_words(watch: Watch, crew: dict[str, int]) -> None:
+    bruno, carla, dora = crew.values()
+    away(watch, bruno, 1, 5, carla)
+    away(watch, carla, 4, 9, dora)
+    cases = [
+        (bruno, 5, 8, None, "is away from"),
+        (dora, 2, 1, None, "before the first day"),
+        (dora, -9, -3, None, "over already"),
+        (dora, 1, 2, dora, "Nobody stands in for themselves"),
+        (dora, 3, 4, bruno, "choose somebody else"),  # Dora, Bruno, Carla, Dora: all of them away on the fourth day.
+    ]
+    for who, first, last, stand_in, words in cases:
+        with pytest.raises(Refused, match=words):
+            away(watch, who, first, last, stand_in)
+    away(watch, dora, 1, 3, bruno)  # On these days Carla is there, so that it is no circle.
+    with watch.acme.acting() as act:
+        people.add_site(act, "Yard", "Europe/Madrid")
+        people.limit_member(act, dora, [factories.site(act, "Yard")])
+    with pytest.raises(Refused, match="Dora may not see Madrid, where something hangs on Bruno"):
+        away(watch, bruno, 20, 22, dora)

@@ -1,0 +1,92 @@
+"""An alert that would reach nobody is known before it is due: everybody away, gone, without an address, or bounced."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from app.queries.facts import (
+    AbsenceRow,
+    AccountRow,
+    MemberRow,
+    MemberSiteRow,
+    ObligationRow,
+    People,
+    PostRow,
+    RecipientRow,
+    Register,
+    RuleRow,
+    SitePostRow,
+    SiteRow,
+    SubjectRow,
+    ThresholdRow,
+)  # fmt: skip
+from app.queries.unreached import Unheard, unreached
+
+NOW = dt.datetime(2027, 3, 1, 11, tzinfo=dt.UTC)
+ANA, BO = 1, 2
+BOTH = [AccountRow(1, True), AccountRow(2, True)]
+
+
+def day(number: int) -> dt.date:
+    """So many days after the first of March."""
+    return NOW.date() + dt.timedelta(days=number)
+
+
+def member(number: int, **given: object) -> MemberRow:
+    facts = {"account_id": number, "email": f"{number}@acme.example", **given}
+    return MemberRow(number, "staff", **facts)  # type: ignore[arg-type]
+
+
+def found(
+    due_in: int = 40, channels: tuple[str, ...] = ("email", "in_app"), lost: tuple[int, ...] = (), **people: object
+) -> list[tuple[str, int, Unheard]]:
+    """Threshold, days from now and reason of what would reach nobody, of an entry of Ana's with alerts 30d and 7d."""
+    register = Register(
+        sites=[SiteRow(1, "Madrid", "Europe/Madrid", "ES")],
+        subjects=[SubjectRow(10, 1, 100, "P-1", "watched", owner_member_id=ANA)],
+        obligations=[ObligationRow(1000, 10, day(due_in))],
+        rules=[RuleRow(5, "Permits", "always", channels)],
+        thresholds=[ThresholdRow(5, "30d"), ThresholdRow(5, "7d")],
+    )
+    given = {"members": [member(ANA), member(BO)], "accounts": BOTH, "recipients": [RecipientRow(5, "owner")], **people}
+    rows = unreached(register, People(**given), NOW, lost)  # type: ignore[arg-type]
+    return [(row.threshold, (row.alert_on - NOW.date()).days, row.why) for row in rows]
+
+
+def away(first: int, last: int, stand_in: int | None = None, who: int = ANA, **given: object) -> AbsenceRow:
+    return AbsenceRow(who, day(first), day(last), stand_in, **given)  # type: ignore[arg-type]
+
+
+POSTED = {
+    "recipients": [RecipientRow(5, "post:Manager")],
+    "posts": [PostRow(7, "manager")],
+    "site_posts": [SitePostRow(1, 7, BO, day(-9), day(32))],
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({}, []),
+        ({"absences": [away(0, 20)]}, [("30d", 10, Unheard.away)]),
+        ({"absences": [away(0, 9)]}, []),
+        ({"absences": [away(11, 33)]}, [("7d", 33, Unheard.away)]),
+        ({"absences": [away(0, 20, BO)]}, []),
+        ({"absences": [away(0, 20, BO), away(5, 20, who=BO)]}, [("30d", 10, Unheard.away)]),
+        ({"absences": [away(0, 20, cancelled_at=NOW)]}, []),
+        ({"members": [member(ANA, left_on=day(20))]}, [("7d", 33, Unheard.nobody)]),
+        ({"members": [member(ANA, valid_until=day(9))]}, [("30d", 10, Unheard.nobody)]),
+        ({"members": [member(ANA, account_id=None, email=None)]}, [("30d", 10, Unheard.no_way)]),
+        ({"members": [member(ANA, account_id=None)], "lost": (ANA,)}, [("30d", 10, Unheard.no_way)]),
+        ({"channels": ("email",), "lost": (ANA,)}, [("30d", 10, Unheard.no_way)]),
+        ({"lost": (ANA,)}, []),
+        ({"member_sites": [MemberSiteRow(ANA, 99)]}, [("30d", 10, Unheard.nobody)]),
+        (POSTED, [("7d", 33, Unheard.nobody)]),
+        ({"due_in": 100, "absences": [away(0, 200)]}, []),
+        ({"due_in": 5, "absences": [away(0, 200)]}, []),
+    ],
+)  # fmt: skip
+def test_what_would_reach_nobody(facts: dict[str, object], expected: list[tuple[str, int, Unheard]]) -> None:
+    assert found(**facts) == expected  # type: ignore[arg-type]

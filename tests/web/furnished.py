@@ -275,7 +275,7 @@ def answer(act: Act, member_id: int, post_id: int, worded: Callable[[str], str])
         whose = post_id if said is Answer.not_mine else None
         given = {"claim_id": claim_of(act, reference), "member_id": member_id, "note": worded("See the folder.")}
         ids[reference] = answers.acknowledge_once(act, answer=said, whose_post_id=whose, **given) or 0
-    attachments.keep(act, attachments.SentFile(worded("drain.png"), PNG), member_id, acknowledgement_id=ids["DONE"])
+    attachments.keep(act, attachments.SentFile("drain.png", PNG), member_id, acknowledgement_id=ids["DONE"])
     answer_checks.send_back(act, ids[worded("P-1.1")], worded("It cannot be read."), member_id)
     return ids["DONE"]
 

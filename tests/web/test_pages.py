@@ -46,7 +46,8 @@ def crawl(person: Browser, start: str, most: int = 1) -> Pages:
         response = person.get(where)
         assert response.status_code == 200, where
         if not response.mimetype.startswith("text/"):
-            continue  # A picture or a workbook, which no page is.
+            pages[where] = ""  # A picture or a workbook, which no page is.
+            continue
         pages[where] = response.text
         waiting += links_of(read(response.text), where)
     return pages

@@ -359,7 +359,7 @@ def undone() -> Iterator[None]:
 
 
 def contents(*places: Furnished) -> dict[str, str]:
-    """Every row that there is, by organisation and table; signing in and refusals are noted, and left out here."""
+    """Every row that there is, by organisation and table; what is noted of a visit is left out here."""
     found = {}
     for place in places:
         with transaction(place.acme.org, SCHEDULER) as session:
@@ -371,7 +371,7 @@ def contents(*places: Furnished) -> dict[str, str]:
     return found
 
 
-NOTED = "('access_refused', 'signed_in')"
+NOTED = "('access_refused', 'signed_in', 'looked')"
 EXCEPT = {
     "audit_event": f"where type not in {NOTED}",
     "audit_unsealed": f"where event_id not in (select id from audit_event where type in {NOTED})",

@@ -174,9 +174,9 @@ OUTSIDE = {
     "GET /healthz": (200, 200),
     "GET /calendar/<token>.ics": (404, 404),  # Of this token; the right ones are in test_calendar.
     "GET /assets/<stamp>/<name>": (404, 404),  # Of this stamp; the right one is in test_headers.
-    "POST /logout": (302, 303),
     "GET /phones": (302, 200),
     "POST /phones/forget": (302, 303),
+    "POST /logout": (302, 303),  # The last one: nobody is signed in any more.
 }
 
 

@@ -236,6 +236,24 @@ def test_not_mine_says_whose_and_nobody_is_on_it_until_it_is_handed_over(shift: 
             shift.say(said, **given)
 
 
+@pytest.mark.parametrize("said", ["not_mine", "help"])
+def test_whoever_it_is_handed_over_to_is_told_of_it(shift: Shift, said: str) -> None:
+    """Neither answer takes the alert up; one that does leaves nothing to tell whoever comes after."""
+    shift.say(said)
+    shift.tick()
+    assert shift.inbox(shift.carla) == [], "nothing was handed over"
+    with shift.acme.acting() as act:
+        register.assign(act, register.find_subject(act, "P-1"), member_id=shift.carla)
+    shift.tick()
+    assert [alert.threshold for alert in shift.inbox(shift.carla)] == ["30d"]
+    with shift.acme.acting() as act:
+        carla = people.find_member(act, MANAGER)
+        answers.acknowledge(act, carla, register.find_subject(act, "P-1"), "seen")
+        register.assign(act, register.find_subject(act, "P-1"), member_id=shift.ana)
+    shift.tick()
+    assert shift.inbox(shift.ana) == []
+
+
 def test_a_question_is_answered_by_sending_it_back_with_words(shift: Shift) -> None:
     shift.say("help", note="Which bottle?")
     [row] = shift.waiting(Queue.attention)

@@ -142,6 +142,10 @@ def test_what_is_accepted_is_closed_on_the_day_it_was_done(shift: Shift) -> None
             deed(act, answer_id, shift.ana)
     with pytest.raises(Refused, match="was closed with this answer"), shift.acme.acting() as act:
         answers.take_back(act, people.find_member(act, STAFF), register.find_subject(act, "P-1"), due_on=march(20))
+    with pytest.raises(Refused, match="was closed with this answer"):
+        shift.say("seen", due_on=march(20))  # Another answer would take it back, too.
+    said = {"done_on": dt.date(2027, 2, 27), "file": PHOTO, "note": "Two litres", "due_on": march(20)}
+    assert not shift.say("done", **said).changed
 
 
 def test_without_a_day_it_was_done_on_the_day_of_the_answer_at_the_site(shift: Shift) -> None:
@@ -217,7 +221,8 @@ def test_a_kind_may_let_whoever_does_it_close_it_at_once(shift: Shift) -> None:
     assert shift.event("answer_accepted")["member"] == shift.bruno
     assert shift.event("obligation_closed")["note"] == "Two litres"
     assert shift.waiting(Queue.check) == []
-    assert not shift.say("done", done_on=march(1), due_on=march(20)).is_closed
+    with pytest.raises(Refused, match="was closed with this answer"):
+        shift.say("done", done_on=march(1), due_on=march(20))
     assert len(shift.dates()) == 2
 
 

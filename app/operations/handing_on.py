@@ -5,18 +5,30 @@ Open alerts follow by themselves: the next check finds who is responsible now.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, true, update
 
 from app.domain import calendars
 from app.domain.acts import ArchiveReason, Held, Status
 from app.domain.batches import BatchAct
 from app.domain.recipients import MEMBER, POST
 from app.ledger.queue import changed
-from app.models import Absence, AlertRule, CalendarFeed, Departure, Member, Post, RuleRecipient, SitePost, Subject
+from app.models import (
+    Absence,
+    AlertRule,
+    CalendarFeed,
+    Departure,
+    Member,
+    Post,
+    RuleRecipient,
+    Site,
+    SitePost,
+    Subject,
+)
 from app.operations import people, register
 from app.operations.batch_acts import BATCH
 from app.operations.batch_plan import Order
@@ -87,7 +99,8 @@ def _hand_on_entry(subject: Subject, departure: Departure, moves: Moves) -> None
 
 
 def _end_posts(act: Act, departure: Departure) -> int:
-    """Posts end with the day before; a person who takes over holds them from the day on."""
+    """Posts end with the day before; a person who takes over holds them from the day on, where the site is in use."""
+    in_use = set(act.session.scalars(select(Site.id).where(Site.org_id == act.org, Site.archived_at.is_(None))))
     query = select(SitePost).where(SitePost.org_id == act.org, SitePost.member_id == departure.member_id)
     running = SitePost.until_on.is_(None) | (SitePost.until_on >= departure.leaves_on)
     held = act.session.scalars(query.where(running).with_for_update()).all()
@@ -95,9 +108,20 @@ def _end_posts(act: Act, departure: Departure) -> int:
         until, first = one.until_on, max(one.from_on, departure.leaves_on)
         last = max(departure.leaves_on - calendars.DAY, one.from_on)
         people.end_post(act, one.post_id, one.member_id, one.site_id, one.from_on, last)
-        if departure.to_member_id is not None:
-            people.assign_post(act, one.post_id, departure.to_member_id, one.site_id, first, until)
+        if departure.to_member_id is not None and one.site_id in in_use:
+            _hold(act, one, departure.to_member_id, first, until)
     return len(held)
+
+
+def _hold(act: Act, post: SitePost, heir_id: int, first: dt.date, until: dt.date | None) -> None:
+    """Whoever takes over holds it as long; longer, if they hold it longer already."""
+    own = select(SitePost.until_on).where(SitePost.org_id == act.org, SitePost.member_id == heir_id)
+    own = own.where(SitePost.site_id == post.site_id, SitePost.post_id == post.post_id)
+    running = SitePost.until_on.is_(None) | (SitePost.until_on >= first)
+    began = true() if until is None else SitePost.from_on <= until
+    lasts = [until, *act.session.scalars(own.where(running, began))]
+    last = None if None in lasts else max(day for day in lasts if day is not None)
+    people.assign_post(act, post.post_id, heir_id, post.site_id, first, last)
 
 
 def _name_another(act: Act, departure: Departure) -> list[int]:

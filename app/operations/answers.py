@@ -189,7 +189,7 @@ def _take_back(act: Act, member: Member, subject: Subject, claim: NotificationLe
 
 
 def _closed_with(act: Act, member: Member, claim: NotificationLedger) -> dt.date | None:
-    """The due date of a deadline that was closed with the member's standing answer. The claim is locked from here on."""
+    """The due date of a deadline that was closed with the member's standing answer. The claim is locked."""
     ledger.lock(act, claim.id)
     closed = select(Obligation.due_on).where(
         Obligation.org_id == act.org, Obligation.id == claim.obligation_id, Obligation.closed_at.is_not(None)

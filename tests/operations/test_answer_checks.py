@@ -13,7 +13,7 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Acknowledgement, Attachment, AuditEvent, Kind, Obligation
-from app.operations import answer_checks, answers, obligations, people, proofs, register
+from app.operations import answer_checks, answers, departures, obligations, people, proofs, register
 from app.operations.attachments import SentFile
 from app.queries.facts import read_facts
 from app.queries.inbox import Alert, count_unread, read_inbox
@@ -257,6 +257,21 @@ def test_whoever_it_is_handed_over_to_is_told_of_it(shift: Shift, said: str) -> 
         register.assign(act, register.find_subject(act, "P-1"), member_id=shift.ana)
     shift.tick()
     assert shift.inbox(shift.ana) == []
+
+
+def test_a_promise_ends_when_whoever_gave_it_leaves(shift: Shift) -> None:
+    """Whoever takes over is told at once, and whoever waited for nobody to act is not kept waiting for the day."""
+    shift.say("on_it", until_on=march(19))
+    with shift.acme.acting() as act:
+        departures.leave(act, shift.bruno, march(2), to_member_id=shift.ana)
+    for day, told in ((2, []), (14, ["7d"])):
+        now = shift.acme.now + dt.timedelta(days=day - 1)
+        with shift.acme.acting(now) as act:
+            departures.hand_on_due(act)
+        shift.tick(now)
+        assert [alert.threshold for alert in shift.inbox(shift.ana)] == ["30d"]
+        assert [alert.threshold for alert in shift.inbox(shift.carla)] == told
+    assert shift.event("answer_taken_back")["answer"] == "on_it"
 
 
 def test_a_question_is_answered_by_sending_it_back_with_words(shift: Shift) -> None:

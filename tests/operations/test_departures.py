@@ -11,7 +11,7 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Absence, AlertRule, Departure, Member, SitePost, Subject
-from app.operations import absences, departures, feeds, people, register
+from app.operations import absences, departures, feeds, members, people, register
 from app.trail.act import Act
 from tests import factories
 from tests.factories import Acme
@@ -162,3 +162,18 @@ def test_posts_of_a_leaver_at_sites_in_use_and_never_shorter_than_the_heir_has_t
             (gil["Gil"], yard, march(1), march(4)),
             (gil["Hal"], gil["Madrid"], march(5), None),
         ]
+
+
+def test_somebody_administers_it_for_good(acme: Acme, gil: dict[str, int]) -> None:
+    """Whoever leaves one day is no reason to let the last one who stays go."""
+    with acme.acting() as act:
+        bea = people.add_member(act, "bea@acme.example", "admin", name="Bea")
+        departures.leave(act, bea, march(5), to_member_id=gil["Hal"])
+        for deed in (
+            lambda: departures.leave(act, gil["Ana"], march(9), to_member_id=gil["Hal"]),
+            lambda: people.disable_member(act, gil["Ana"]),
+            lambda: members.change_member(act, gil["Ana"], "Ana", "admin", march(9)),
+        ):
+            with pytest.raises(Refused, match="Ana is the only administrator who stays"):
+                deed()
+        assert people.disable_member(act, bea)

@@ -35,10 +35,17 @@ CAME_BACK = f"""exists (
     select from delivery x
     where x.org_id = :org and x.claim_id = l.id and x.state in ('failed', 'bounced') and {UNDECIDED})"""
 
+# Somebody has taken it up. Who says that it is not theirs, or asks for help, has not: whoever is made responsible after
+# that is told of it.
+TAKEN_UP = """(l.acknowledged_at is not null and exists (
+    select from acknowledgement k
+    where k.org_id = :org and k.claim_id = l.id and k.taken_back_at is null and k.sent_back_at is null
+      and k.answer not in ('not_mine', 'help')))"""
+
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
   select l.id, l.rule_id, l.subject_id, s.site_id, s.kind_id, s.owner_member_id, s.owner_post_id, s.holder_id,
-         d.today, d.not_before, l.acknowledged_at is not null as answered, {TOLD} as told,
+         d.today, d.not_before, {TAKEN_UP} as answered, {TOLD} as told,
          {CAME_BACK} as came_back
   from notification_ledger l
   join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on

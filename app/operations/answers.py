@@ -112,9 +112,11 @@ def _answer(
     file = said.get("file")
     given: dict[str, Any] = {name: value for name, value in said.items() if name not in ("file", "note")}
     given |= {"note": typed.note(said.get("note", "")), "file": attachments.facts_of(file) if file else None}
+    before = _closed_with(act, member, claim)
     answer_id = ledger.acknowledge_once(act, claim_id=claim.id, member_id=member.id, answer=answer, **given)
     if answer_id is None:
         return Answered(False, claim.id)
+    _refuse_if_closed(before, subject)  # The same again changes nothing; another answer has taken that one back.
     if file is not None:
         attachments.keep(act, file, member.id, acknowledgement_id=answer_id)
     return Answered(True, claim.id, answer is Answer.done and _close_at_once(act, member, subject, claim, answer_id))
@@ -182,6 +184,12 @@ def take_back(
 
 def _take_back(act: Act, member: Member, subject: Subject, claim: NotificationLedger) -> Answered:
     """Raises Refused where a deadline was closed with the answer: it proves that, and an officer decides."""
+    _refuse_if_closed(_closed_with(act, member, claim), subject)
+    return Answered(ledger.take_back(act, claim_id=claim.id, member_id=member.id), claim.id)
+
+
+def _closed_with(act: Act, member: Member, claim: NotificationLedger) -> dt.date | None:
+    """The due date of a deadline that was closed with the member's standing answer. The claim is locked."""
     ledger.lock(act, claim.id)
     closed = select(Obligation.due_on).where(
         Obligation.org_id == act.org, Obligation.id == claim.obligation_id, Obligation.closed_at.is_not(None)
@@ -190,13 +198,16 @@ def _take_back(act: Act, member: Member, subject: Subject, claim: NotificationLe
         Acknowledgement.org_id == act.org, Acknowledgement.claim_id == claim.id,
         Acknowledgement.member_id == member.id, Acknowledgement.accepted_at.is_not(None), *STANDING,
     )  # fmt: skip
-    due_on = act.session.scalars(closed).one_or_none()
-    if due_on is not None and act.session.scalars(accepted).one_or_none() is not None:
+    is_accepted = act.session.scalars(accepted).one_or_none() is not None
+    return act.session.scalars(closed).one_or_none() if is_accepted else None
+
+
+def _refuse_if_closed(due_on: dt.date | None, subject: Subject) -> None:
+    if due_on is not None:
         raise Refused(
             f"The deadline {due_on} of {subject.reference} was closed with this answer, so it stays: whoever looks "
             "after the register can open the deadline again."
         )
-    return Answered(ledger.take_back(act, claim_id=claim.id, member_id=member.id), claim.id)
 
 
 def _answered_last_first(act: Act, member: Member, claims: Select[NotificationLedger]) -> Select[NotificationLedger]:

@@ -101,10 +101,11 @@ def hand_on_due(act: Act) -> int:
     for departure in act.session.scalars(query.order_by(Departure.id).with_for_update()).all():
         to = (departure.to_member_id, departure.to_post_id)
         try:
-            check_heir(act, departure.member_id, departure.leaves_on, *to)
+            with act.session.begin_nested():  # One that is refused half-way stops neither the others nor the watch.
+                check_heir(act, departure.member_id, departure.leaves_on, *to)
+                hand_on(act, departure)
         except Refused:
             continue
-        hand_on(act, departure)
         done += 1
     return done
 

@@ -5,18 +5,34 @@ Open alerts follow by themselves: the next check finds who is responsible now.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, true, update
 
 from app.domain import calendars
-from app.domain.acts import ArchiveReason, Held, Status
+from app.domain.acts import Answer, ArchiveReason, Held, Status
 from app.domain.batches import BatchAct
 from app.domain.recipients import MEMBER, POST
+from app.ledger import answers
 from app.ledger.queue import changed
-from app.models import Absence, AlertRule, CalendarFeed, Departure, Member, Post, RuleRecipient, SitePost, Subject
+from app.models import (
+    Absence,
+    Acknowledgement,
+    AlertRule,
+    CalendarFeed,
+    Departure,
+    Member,
+    NotificationLedger,
+    Obligation,
+    Post,
+    RuleRecipient,
+    Site,
+    SitePost,
+    Subject,
+)
 from app.operations import people, register
 from app.operations.batch_acts import BATCH
 from app.operations.batch_plan import Order
@@ -39,10 +55,11 @@ def hand_on(act: Act, departure: Departure) -> int | None:
     """Hand everything over, now; the id of the batch of its entries, if there are any."""
     batch_id = _hand_on_entries(act, departure)
     posts, rules = _end_posts(act, departure), _name_another(act, departure)
+    promises = _take_back_promises(act, departure.member_id)
     covers, feeds = _stand_in_no_more(act, departure), _revoke_feeds(act, departure.member_id)
     departure.done_at = act.now
     changed(act)
-    counts: dict[str, Any] = {"posts": posts, "rules": rules, "stand_ins": covers, "feeds": feeds}
+    counts: dict[str, Any] = {"posts": posts, "rules": rules, "stand_ins": covers, "feeds": feeds, "promises": promises}
     act.record("departure_done", departure_id=departure.id, member_id=departure.member_id, batch=batch_id, **counts)
     return batch_id
 
@@ -87,7 +104,8 @@ def _hand_on_entry(subject: Subject, departure: Departure, moves: Moves) -> None
 
 
 def _end_posts(act: Act, departure: Departure) -> int:
-    """Posts end with the day before; a person who takes over holds them from the day on."""
+    """Posts end with the day before; a person who takes over holds them from the day on, where the site is in use."""
+    in_use = set(act.session.scalars(select(Site.id).where(Site.org_id == act.org, Site.archived_at.is_(None))))
     query = select(SitePost).where(SitePost.org_id == act.org, SitePost.member_id == departure.member_id)
     running = SitePost.until_on.is_(None) | (SitePost.until_on >= departure.leaves_on)
     held = act.session.scalars(query.where(running).with_for_update()).all()
@@ -95,9 +113,20 @@ def _end_posts(act: Act, departure: Departure) -> int:
         until, first = one.until_on, max(one.from_on, departure.leaves_on)
         last = max(departure.leaves_on - calendars.DAY, one.from_on)
         people.end_post(act, one.post_id, one.member_id, one.site_id, one.from_on, last)
-        if departure.to_member_id is not None:
-            people.assign_post(act, one.post_id, departure.to_member_id, one.site_id, first, until)
+        if departure.to_member_id is not None and one.site_id in in_use:
+            _hold(act, one, departure.to_member_id, first, until)
     return len(held)
+
+
+def _hold(act: Act, post: SitePost, heir_id: int, first: dt.date, until: dt.date | None) -> None:
+    """Whoever takes over holds it as long; longer, if they hold it longer already."""
+    own = select(SitePost.until_on).where(SitePost.org_id == act.org, SitePost.member_id == heir_id)
+    own = own.where(SitePost.site_id == post.site_id, SitePost.post_id == post.post_id)
+    running = SitePost.until_on.is_(None) | (SitePost.until_on >= first)
+    began = true() if until is None else SitePost.from_on <= until
+    lasts = [until, *act.session.scalars(own.where(running, began))]
+    last = None if None in lasts else max(day for day in lasts if day is not None)
+    people.assign_post(act, post.post_id, heir_id, post.site_id, first, last)
 
 
 def _name_another(act: Act, departure: Departure) -> list[int]:
@@ -130,6 +159,21 @@ def _recipient(act: Act, departure: Departure) -> str:
     if departure.to_post_id is not None:
         return f"{POST}:{act.session.get_one(Post, (act.org, departure.to_post_id)).name}"
     return f"{MEMBER}:{act.session.get_one(Member, (act.org, departure.to_member_id)).email}"
+
+
+def _take_back_promises(act: Act, member_id: int) -> int:
+    """Nobody is on it by the word of who is gone: whoever takes over is told, and so is whoever waited for that."""
+    query = (
+        select(Acknowledgement.claim_id)
+        .join(NotificationLedger, NotificationLedger.id == Acknowledgement.claim_id)
+        .join(Obligation, Obligation.id == NotificationLedger.obligation_id)
+        .where(Acknowledgement.org_id == act.org, NotificationLedger.org_id == act.org, Obligation.org_id == act.org)
+        .where(Acknowledgement.member_id == member_id, Acknowledgement.answer == Answer.on_it)
+        .where(Acknowledgement.taken_back_at.is_(None), Acknowledgement.sent_back_at.is_(None))
+        .where(Obligation.closed_at.is_(None))
+    )
+    claims = act.session.scalars(query.order_by(Acknowledgement.claim_id)).all()
+    return sum(answers.take_back(act, claim_id=claim_id, member_id=member_id) for claim_id in claims)
 
 
 def _stand_in_no_more(act: Act, departure: Departure) -> int:

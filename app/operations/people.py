@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import and_, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -192,18 +192,24 @@ def enable_member(act: Act, member_id: int) -> bool:
 
 
 def keep_an_admin(act: Act, leaving: int) -> None:
-    """Raise Refused if nobody but this member administers the organisation. Two who leave at once take turns."""
+    """Raise Refused if nobody but this member administers the organisation, now and for good. Two at once take turns.
+
+    Whoever leaves on a day, or is let in until one, administers it no longer than that.
+    """
     today = act.now.date()
-    admins = select(Member.id, Member.name).where(
+    stays = and_(Member.left_on.is_(None), Member.valid_until.is_(None)).label("stays")
+    admins = select(Member.id, Member.name, stays).where(
         Member.org_id == act.org,
         Member.role == Role.admin,
         Member.is_active,
         Member.left_on.is_(None) | (Member.left_on > today),
         Member.valid_until.is_(None) | (Member.valid_until >= today),
     )
-    present = dict(act.session.execute(admins.order_by(Member.id).with_for_update()).all())
-    if set(present) == {leaving}:
-        raise Refused(f"{present[leaving]} is the only administrator: make somebody else one first.")
+    present = act.session.execute(admins.order_by(Member.id).with_for_update()).all()
+    for known in (present, [row for row in present if row.stays]):
+        if {row.id for row in known} == {leaving}:
+            stays_too = "" if len(present) == 1 else " who stays"
+            raise Refused(f"{known[0].name} is the only administrator{stays_too}: make somebody else one first.")
 
 
 def _set_active(act: Act, member_id: int, active: bool, event: str) -> bool:

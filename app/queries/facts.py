@@ -135,7 +135,6 @@ class ClaimRow:
     crossed_on: dt.date
     standing: str
     reason: str | None = None
-    acknowledged_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from app.domain.delivery import TOLD, Reason, Standing, State
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day, parse, sharpest_first
 from app.queries.facts import (
+    AnswerRow,
     ClaimRow,
     DayOffRow,
     DeliveryRow,
@@ -30,6 +31,7 @@ from app.queries.facts import (
 )
 from app.queries.watched import Audience, is_reachable
 
+PASSED_ON = frozenset({Answer.not_mine, Answer.help})  # Whoever says so does nothing about it: somebody else must.
 FOLLOW_UP = "@"  # In the place of a threshold, before the day to ask again.
 
 
@@ -118,6 +120,7 @@ class Check:
         for delivery in facts.deliveries:
             self.deliveries[delivery.claim_id].append(delivery)
         self.promised, self.done = promises(facts)
+        self.taken_up = {one.claim_id for one in facts.answers if is_standing(one) and one.answer not in PASSED_ON}
 
     def families(self, obligation: ObligationRow) -> Iterator[Family]:
         """The families of this obligation in which something is wanted and crossed; a follow-up is one of its own."""
@@ -182,7 +185,7 @@ class Check:
         """What was told to somebody who is away, and not to the stand-in, while nobody has answered."""
         standing = [claim for claim in family.claims.values() if claim.standing == Standing.open]
         claim = min(standing, key=lambda one: sharpest_first(one.threshold, one.crossed_on), default=None)
-        if claim is None or claim.threshold not in family.crossed or claim.acknowledged_at is not None:
+        if claim is None or claim.threshold not in family.crossed or claim.id in self.taken_up:
             return
         day, rows = self.days[family.subject.site_id], self.deliveries[claim.id]
         meant = self.audience.named(family.rule, family.subject, day)
@@ -256,7 +259,7 @@ def promises(facts: Facts) -> tuple[dict[int, dt.date], set[int]]:
     promised: dict[int, dt.date] = {}
     done: set[int] = set()
     for answer in facts.answers:
-        if answer.taken_back_at is not None or answer.sent_back_at is not None:
+        if not is_standing(answer):
             continue
         obligation_id = obligation_of[answer.claim_id]
         if answer.answer == Answer.done:
@@ -264,6 +267,10 @@ def promises(facts: Facts) -> tuple[dict[int, dt.date], set[int]]:
         elif answer.answer == Answer.on_it and answer.until_on is not None:
             promised[obligation_id] = max(answer.until_on, promised.get(obligation_id, answer.until_on))
     return promised, done
+
+
+def is_standing(answer: AnswerRow) -> bool:
+    return answer.taken_back_at is None and answer.sent_back_at is None
 
 
 def is_watched(subject: SubjectRow, site: SiteRow, obligation: ObligationRow) -> bool:

@@ -32,9 +32,11 @@ def load_phone(asked: Request) -> Principal | None:
 
 
 def remember_on(response: Response, account_id: int, name: str) -> None:
-    """Let the phone that gets this response stay signed in. Raises Refused."""
+    """Let the phone that gets this response stay signed in, in place of what it was before. Raises Refused."""
     with transaction() as session:
-        made = phones.remember(session, clock.now(session, settings()), account_id, name)
+        now = clock.now(session, settings())
+        phones.forget_token(session, now, request.cookies.get(COOKIE, ""))
+        made = phones.remember(session, now, account_id, name)
     secure = bool(current_app.config["SESSION_COOKIE_SECURE"])
     lasts = int(phones.REMEMBERED_FOR.total_seconds())
     response.set_cookie(COOKIE, made.token, max_age=lasts, httponly=True, secure=secure, samesite="Lax")

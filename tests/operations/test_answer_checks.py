@@ -13,7 +13,7 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Acknowledgement, Attachment, AuditEvent, Kind, Obligation
-from app.operations import answer_checks, answers, obligations, people, proofs, register
+from app.operations import answer_checks, answers, departures, obligations, people, proofs, register
 from app.operations.attachments import SentFile
 from app.queries.facts import read_facts
 from app.queries.inbox import Alert, count_unread, read_inbox
@@ -142,6 +142,10 @@ def test_what_is_accepted_is_closed_on_the_day_it_was_done(shift: Shift) -> None
             deed(act, answer_id, shift.ana)
     with pytest.raises(Refused, match="was closed with this answer"), shift.acme.acting() as act:
         answers.take_back(act, people.find_member(act, STAFF), register.find_subject(act, "P-1"), due_on=march(20))
+    with pytest.raises(Refused, match="was closed with this answer"):
+        shift.say("seen", due_on=march(20))  # Another answer would take it back, too.
+    said = {"done_on": dt.date(2027, 2, 27), "file": PHOTO, "note": "Two litres", "due_on": march(20)}
+    assert not shift.say("done", **said).changed
 
 
 def test_without_a_day_it_was_done_on_the_day_of_the_answer_at_the_site(shift: Shift) -> None:
@@ -217,7 +221,8 @@ def test_a_kind_may_let_whoever_does_it_close_it_at_once(shift: Shift) -> None:
     assert shift.event("answer_accepted")["member"] == shift.bruno
     assert shift.event("obligation_closed")["note"] == "Two litres"
     assert shift.waiting(Queue.check) == []
-    assert not shift.say("done", done_on=march(1), due_on=march(20)).is_closed
+    with pytest.raises(Refused, match="was closed with this answer"):
+        shift.say("done", done_on=march(1), due_on=march(20))
     assert len(shift.dates()) == 2
 
 
@@ -234,6 +239,39 @@ def test_not_mine_says_whose_and_nobody_is_on_it_until_it_is_handed_over(shift: 
     ):
         with pytest.raises(Refused, match=words):
             shift.say(said, **given)
+
+
+@pytest.mark.parametrize("said", ["not_mine", "help"])
+def test_whoever_it_is_handed_over_to_is_told_of_it(shift: Shift, said: str) -> None:
+    """Neither answer takes the alert up; one that does leaves nothing to tell whoever comes after."""
+    shift.say(said)
+    shift.tick()
+    assert shift.inbox(shift.carla) == [], "nothing was handed over"
+    with shift.acme.acting() as act:
+        register.assign(act, register.find_subject(act, "P-1"), member_id=shift.carla)
+    shift.tick()
+    assert [alert.threshold for alert in shift.inbox(shift.carla)] == ["30d"]
+    with shift.acme.acting() as act:
+        carla = people.find_member(act, MANAGER)
+        answers.acknowledge(act, carla, register.find_subject(act, "P-1"), "seen")
+        register.assign(act, register.find_subject(act, "P-1"), member_id=shift.ana)
+    shift.tick()
+    assert shift.inbox(shift.ana) == []
+
+
+def test_a_promise_ends_when_whoever_gave_it_leaves(shift: Shift) -> None:
+    """Whoever takes over is told at once, and whoever waited for nobody to act is not kept waiting for the day."""
+    shift.say("on_it", until_on=march(19))
+    with shift.acme.acting() as act:
+        departures.leave(act, shift.bruno, march(2), to_member_id=shift.ana)
+    for day, told in ((2, []), (14, ["7d"])):
+        now = shift.acme.now + dt.timedelta(days=day - 1)
+        with shift.acme.acting(now) as act:
+            departures.hand_on_due(act)
+        shift.tick(now)
+        assert [alert.threshold for alert in shift.inbox(shift.ana)] == ["30d"]
+        assert [alert.threshold for alert in shift.inbox(shift.carla)] == told
+    assert shift.event("answer_taken_back")["answer"] == "on_it"
 
 
 def test_a_question_is_answered_by_sending_it_back_with_words(shift: Shift) -> None:

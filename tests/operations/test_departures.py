@@ -11,7 +11,7 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Absence, AlertRule, Departure, Member, SitePost, Subject
-from app.operations import absences, departures, feeds, people, register
+from app.operations import absences, departures, feeds, members, people, register
 from app.trail.act import Act
 from tests import factories
 from tests.factories import Acme
@@ -124,3 +124,56 @@ def test_who_cannot_leave_or_take_over_is_said(acme: Acme, gil: dict[str, int]) 
         departures.leave(act, gil["Gil"], march(9), to_member_id=gil["Ana"])
         departures.leave(act, gil["Gil"], march(8), to_member_id=gil["Ana"])
         assert act.session.query(Departure).filter_by(withdrawn_at=None).one().leaves_on == march(8)
+
+
+def test_a_departure_that_is_refused_half_way_stops_no_other_and_leaves_nothing(
+    acme: Acme, gil: dict[str, int]
+) -> None:
+    """Gil holds his post at a site whose day nobody knows by now."""
+    with acme.acting() as act:
+        far = people.add_site(act, "Far", "Europe/Madrid")
+        people.assign_post(act, gil["post"], gil["Gil"], far, march(1))
+        for who in ("Gil", "Ivo"):
+            departures.leave(act, gil[who], march(5), to_member_id=gil["Hal"])
+        act.run("update site set timezone = 'No/Where' where org_id = :org and id = :far", {"far": far})
+    with acme.acting(dt.datetime(2027, 3, 5, 12, tzinfo=dt.UTC)) as act:
+        assert departures.hand_on_due(act) == 1
+        assert owners(act)["G-7"] == (gil["Gil"], None, None)
+        open_now = act.session.query(Departure).filter_by(done_at=None).one()
+        assert open_now.member_id == gil["Gil"]
+
+
+def test_posts_of_a_leaver_at_sites_in_use_and_never_shorter_than_the_heir_has_them(
+    acme: Acme, gil: dict[str, int]
+) -> None:
+    with acme.acting() as act:
+        yard = people.add_site(act, "Yard", "Europe/Madrid")
+        people.limit_member(act, gil["Hal"], [gil["Madrid"]])
+        people.assign_post(act, gil["post"], gil["Gil"], yard, march(1))
+        people.archive_site(act, yard)
+        people.assign_post(act, gil["post"], gil["Gil"], gil["Madrid"], march(1), march(10))
+        people.assign_post(act, gil["post"], gil["Hal"], gil["Madrid"], march(8))
+        departures.leave(act, gil["Gil"], march(5), to_member_id=gil["Hal"])
+    with acme.acting(dt.datetime(2027, 3, 5, 12, tzinfo=dt.UTC)) as act:
+        assert departures.hand_on_due(act) == 1
+        held = act.session.query(SitePost).order_by(SitePost.member_id, SitePost.site_id).all()
+        assert [(one.member_id, one.site_id, one.from_on, one.until_on) for one in held] == [
+            (gil["Gil"], gil["Madrid"], march(1), march(4)),
+            (gil["Gil"], yard, march(1), march(4)),
+            (gil["Hal"], gil["Madrid"], march(5), None),
+        ]
+
+
+def test_somebody_administers_it_for_good(acme: Acme, gil: dict[str, int]) -> None:
+    """Whoever leaves one day is no reason to let the last one who stays go."""
+    with acme.acting() as act:
+        bea = people.add_member(act, "bea@acme.example", "admin", name="Bea")
+        departures.leave(act, bea, march(5), to_member_id=gil["Hal"])
+        for deed in (
+            lambda: departures.leave(act, gil["Ana"], march(9), to_member_id=gil["Hal"]),
+            lambda: people.disable_member(act, gil["Ana"]),
+            lambda: members.change_member(act, gil["Ana"], "Ana", "admin", march(9)),
+        ):
+            with pytest.raises(Refused, match="Ana is the only administrator who stays"):
+                deed()
+        assert people.disable_member(act, bea)

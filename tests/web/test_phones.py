@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from flask import Flask
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 
 from app.database import transaction
 from app.ledger.scan import scan
@@ -98,6 +98,14 @@ def test_after_its_time_it_signs_in_again(app: Flask, staffed: Acme, monkeypatch
     assert bruno.get("/o/acme/inbox").status_code == 302
 
 
+def test_a_phone_that_is_remembered_again_is_one_phone(phone: Browser) -> None:
+    phone.get("/login")
+    assert phone.post("/login", email=STAFF, password=PASSWORD, remember="yes", phone="Moto").status_code == 303
+    with transaction() as session:
+        known = session.execute(select(RememberedPhone.name).where(RememberedPhone.forgotten_at.is_(None)))
+        assert known.scalars().all() == ["Moto"]
+
+
 def test_whoever_is_disabled_is_out_on_the_phone_too(phone: Browser, staffed: Acme) -> None:
     with transaction() as session:
         session.execute(text("update account set is_active = false where email = :email"), {"email": STAFF})
@@ -117,6 +125,7 @@ def test_a_phone_without_a_name_and_an_eleventh_one_are_refused_and_nobody_is_si
             bruno.post("/login", email=STAFF, password=PASSWORD, remember="yes", phone=f"{number}").status_code == 303
         )
         bruno.get("/phones")
+        bruno.client.delete_cookie("onus_phone")
     bruno.client.delete_cookie("onus")
     bruno.client.delete_cookie("onus_phone")
     bruno.get("/login")

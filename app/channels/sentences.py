@@ -73,7 +73,7 @@ class Sentences:
                 "%(site)s (time zone %(zone)s)", site=one_line(notice.site), zone=one_line(notice.timezone)
             ),
             what_to_do=self.what_to_do(notice),
-            why=self.why(notice.because, notice.covers),
+            why=self.why(notice.because, notice.covers, notice.disowned_by),
             others=self.others(notice.others),
         )
 
@@ -150,11 +150,16 @@ class Sentences:
     def entry(self, notice: Notice) -> str:
         return f"{one_line(notice.kind)} {one_line(notice.reference)}".strip()
 
-    def why(self, because: str, covers: str | None = None) -> str:
+    def why(self, because: str, covers: str | None = None, disowned_by: str | None = None) -> str:
         """The route by which the reader is told; a route without a sentence is still a rule."""
         _ = self.wording.gettext
         if covers is not None:
             return _("you stand in for %(name)s.", name=one_line(covers))
+        if disowned_by is not None:
+            return _(
+                "%(name)s said that it is not theirs, and nobody has acted since; you hold the post above.",
+                name=one_line(disowned_by),
+            )
         sentences: dict[str, str] = {
             Because.owner: _("you are responsible for it."),
             Because.holder: _("you are its holder."),
@@ -164,6 +169,7 @@ class Sentences:
             Because.fallback: _("the message to somebody else came back, and the rule names you for that."),
             Because.returned: _("the message to somebody else came back."),
             Because.cover: _("you stand in for somebody who is away."),
+            Because.above: _("somebody said that it is not theirs; you hold the post above."),
         }
         return sentences.get(because, _("a rule says so."))
 

@@ -19,6 +19,7 @@ from app.operations import accounts, mail_hours, passwords, people
 from app.operations.inspectors import limit_to_kinds
 from app.operations.kinds import find_kind
 from app.operations.mail_hours import OwnHours
+from app.operations.posts_above import set_post_above
 from app.queries.untold import Untold, without_mail
 from app.trail.act import OPERATOR, Act
 from app.web.hours_texts import hours_words, untold_words
@@ -274,3 +275,28 @@ def assign_post(
         ids = {"post_id": post.id, "member_id": member.id, "site_id": place.id}
         changed = people.assign_post(act, **ids, from_on=from_on, until_on=until_on)
     say(as_json, changed, f"{email} holds the post {name} at {site}.", **ids)
+
+
+@post_group.command("above")
+@click.argument("name")
+@click.option("--to", "above", metavar="NAME", help="The post that is told.")
+@click.option("--none", "nobody", is_flag=True, help="No other post is told.")
+@org_option
+@json_option
+@with_appcontext
+def put_above(name: str, above: str | None, nobody: bool, org: str | None, as_json: bool) -> None:
+    """Let another post be told when something of the post NAME is nobody's for a working day."""
+    if (above is None) is not nobody:
+        raise Refused("Name the post above with --to, or say --none: one of them.")
+    with acting(org) as act:
+        post, other = people.find_post(act, name), people.find_post(act, above) if above is not None else None
+        above_id = other.id if other else None
+        changed = set_post_above(act, post.id, above_id)
+    told = f"the post {other.name} is told" if other else "no other post is told"
+    say(
+        as_json,
+        changed,
+        f"When something of the post {post.name} is nobody's, {told}.",
+        post_id=post.id,
+        above_id=above_id,
+    )

@@ -111,6 +111,15 @@ def not_before(day: date, alert_from: time, timezone: str) -> datetime:
     return _first_instant_after_gap(wall, zone)
 
 
+def working_day_ago(day: date, calendar: Calendar, timezone: str) -> datetime:
+    """The UTC instant before which a thing must have been said for its next business day to have come on this day.
+
+    What was said on a Friday has its next business day on Monday, and so has what was said on the Sunday after it.
+    """
+    latest = day if calendar.is_business_day(day) else calendar.business_day_offset(day, -1)
+    return not_before(latest, time.min, timezone)
+
+
 def _first_instant_after_gap(wall: datetime, zone: ZoneInfo) -> datetime:
     """The instant at which the clock jumps over this skipped wall time. Changes fall on whole seconds."""
     # PEP 495: in a gap, fold=1 reads the time with the offset after the change and so lands before it, fold=0 after it.

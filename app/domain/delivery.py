@@ -76,6 +76,7 @@ class Because(StrEnum):
     fallback = "fallback"  # The rule's word for a message that came back.
     returned = "returned"  # An officer, since a message came back.
     cover = "cover"  # Stands in for a recipient who is away.
+    above = "above"  # Holds the post above the one that was meant, which said that it is not theirs.
 
 
 class Resolution(StrEnum):

@@ -35,6 +35,7 @@ class Notice:
     filed_on: dt.date | None = None  # With the authority, and its receipt.
     receipt: str | None = None
     covers: str | None = None  # In whose place the reader is told, by name.
+    disowned_by: str | None = None  # Who said that it is not theirs, where the post above is told.
     others: tuple[str, ...] = ()  # Who else was told, by name.
 
     @property

@@ -66,7 +66,7 @@ spot as materialized (
 # Each route of the rule leads to whoever stands in. What the absent person was told already goes to the stand-in as a
 # duty that was taken over; so does what was told to an earlier stand-in.
 COVERED = f"""
-  select v.id, coalesce(k.told_id, v.member_id) as member_id, k.member_id as covers_id, v.channels,
+  select v.id, coalesce(k.told_id, v.member_id) as member_id, k.member_id as covers_id, v.channels, v.is_above,
          case when k.member_id is null then v.because else 'cover' end as because,
          case when k.member_id is not null and (
                 exists (select from told_for f where f.claim_id = v.id and f.covers_id = v.member_id)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.delivery import TABLE_REASONS
+from app.ledger.above import ABOVE
 from app.ledger.covers import COVER, COVERED
 from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
@@ -45,7 +46,7 @@ TAKEN_UP = """(l.acknowledged_at is not null and exists (
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
   select l.id, l.rule_id, l.subject_id, s.site_id, s.kind_id, s.owner_member_id, s.owner_post_id, s.holder_id,
-         d.today, d.not_before, {TAKEN_UP} as answered, {TOLD} as told,
+         w.obligation_id, d.today, d.not_before, {TAKEN_UP} as answered, {TOLD} as told,
          {CAME_BACK} as came_back
   from notification_ledger l
   join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
@@ -64,7 +65,8 @@ LIVE = f"""
                 and n.threshold collate "C" < l.threshold collate "C"))"""
 
 # Everybody of the audience once, by the route that says most; each route is an equality join. When a message came back,
-# the rule's fallback is told, too, and the officers are, in the app. In place of who is away the stand-in is told.
+# the rule's fallback is told, too, and the officers are, in the app. What is nobody's is told to the post above. In the
+# place of who is away the stand-in is told.
 AUDIENCE = f"""
 holder_of_post as materialized (
   select h.site_id, h.post_id, h.member_id from site_post h join site_day d on d.site_id = h.site_id
@@ -76,10 +78,10 @@ holder_of_post as materialized (
   select r.id, r.fallback, true from alert_rule r where r.org_id = :org and r.fallback is not null
 
 ), named as materialized (
-  select t.rule_id, m.id as member_id, 'role' as because, 4 as rank, t.is_fallback
+  select t.rule_id, m.id as member_id, 'role' as because, 5 as rank, t.is_fallback
   from addressed t join member m on m.org_id = :org and t.recipient = 'role:' || m.role
   union all
-  select t.rule_id, m.id, 'named', 5, t.is_fallback
+  select t.rule_id, m.id, 'named', 6, t.is_fallback
   from addressed t join member m on m.org_id = :org and lower(t.recipient) = 'member:' || lower(m.email)
 
 ), holding as materialized (
@@ -88,7 +90,7 @@ holder_of_post as materialized (
   join post p on p.org_id = :org and lower(t.recipient) = 'post:' || lower(p.name)
   join holder_of_post h on h.post_id = p.id
 
-), route as (
+), {ABOVE}, route as (
   select l.id, l.owner_member_id as member_id, 'owner' as because, 1 as rank, t.is_fallback
   from live l join addressed t on t.rule_id = l.rule_id and t.recipient = 'owner'
   union all
@@ -102,17 +104,19 @@ holder_of_post as materialized (
   select l.id, h.member_id, 'post', 3, h.is_fallback
   from live l join holding h on h.rule_id = l.rule_id and h.site_id = l.site_id
   union all
+  select id, member_id, 'above', 4, false from above
+  union all
   select l.id, n.member_id, n.because, n.rank, n.is_fallback from live l join named n on n.rule_id = l.rule_id
 
 ), worded as (
   select v.id, v.member_id, case when v.is_fallback then 'fallback' else v.because end as because,
-         case when v.is_fallback then 6 else v.rank end as rank, r.channels
+         case when v.is_fallback then 7 else v.rank end as rank, r.channels, v.because = 'above' as is_above
   from route v
   join live l on l.id = v.id
   join alert_rule r on r.org_id = :org and r.id = l.rule_id
   where l.came_back or not v.is_fallback
   union all
-  select l.id, m.id, 'returned', 7, array['in_app']
+  select l.id, m.id, 'returned', 8, array['in_app'], false
   from live l join member m on m.org_id = :org and m.role in ('officer', 'admin')
   where l.came_back
 
@@ -121,7 +125,8 @@ holder_of_post as materialized (
 ), audience as materialized (
   select distinct on (l.id, m.id, c.channel)
          l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.covers_id,
-         v.rank <= 3 or v.rank >= 6 as by_duty, l.told, l.answered, l.not_before, l.subject_id
+         v.rank <= 4 or v.rank >= 7 as by_duty, l.told, l.answered, l.not_before, l.subject_id,
+         bool_or(v.is_above) over (partition by l.id, m.id, c.channel) as is_above
   from live l
   join covered v on v.id = l.id
   join member m on m.org_id = :org and m.id = v.member_id and m.is_active
@@ -177,9 +182,9 @@ waiting as materialized (
   left join told_for f on f.claim_id = a.claim_id and f.channel = a.channel and f.covers_id = a.recipient_id
                       and f.may_have_read
   where f.claim_id is null
-    and (x.id is null and (not a.told or a.by_duty and not a.answered)
+    and (x.id is null and (not a.told or a.by_duty and not a.answered or a.is_above)
          or x.state in {REVIVE.FROM} and x.handed_over_at is null
-            and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE}))
+            and (not a.told or a.by_duty and not a.answered or a.is_above or x.reason in {BY_TABLE}))
   order by a.claim_id, a.channel, a.recipient_id
 
 ), made as (
@@ -199,7 +204,7 @@ waiting as materialized (
   from audience a
   where x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel and x.recipient_id = a.recipient_id
     and x.resend_of is not null and x.state in {REVIVE.FROM} and x.handed_over_at is null
-    and (not a.told or a.by_duty and not a.answered or x.reason in {BY_TABLE})
+    and (not a.told or a.by_duty and not a.answered or a.is_above or x.reason in {BY_TABLE})
   returning x.id, x.claim_id, x.recipient_id, x.channel, x.because, x.covers_id
 
 ), due as (
@@ -276,7 +281,7 @@ class Routed:
 
 def route_deliveries(act: Act, days: SiteDays, scope: dict[str, Any]) -> Routed:
     """Make what has not left equal to the audience of now, and close the books. Again changes nothing."""
-    row = act.run(ROUTE, days.facts | scope).one()
+    row = act.run(ROUTE, days.facts | days.said_befores | scope).one()
     time_mail(act, days, scope)
     close_books(act, scope)
     return Routed(cancelled=row.cancelled, made=row.made)

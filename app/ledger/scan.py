@@ -14,11 +14,13 @@ from typing import Any
 import structlog
 
 from app import failpoints
+from app.domain.calendars import working_day_ago
 from app.domain.thresholds import horizon
+from app.ledger.above import COME_UP
 from app.ledger.planning import judge_alone
 from app.ledger.queue import Queued, read_queue, take_away
 from app.ledger.routes import route_deliveries
-from app.ledger.site_days import SiteDays, read_site_days
+from app.ledger.site_days import SiteDays, columns, read_site_days
 from app.ledger.standings import move_standings, read_unclaimed
 from app.models.ledger import GAP
 from app.models.wanted import FILING_PENDING
@@ -139,7 +141,22 @@ def read_window(act: Act, days: SiteDays) -> set[int]:
     new = [(d.scanned_through, d) for d in days.days.values() if d.scanned_through and d.scanned_through < d.today]
     spans = {(horizon(t, from_, d.calendar), horizon(t, d.today, d.calendar)) for from_, d in new for t in thresholds}
     asked = {(scanned_through, day.today) for scanned_through, day in new}
-    return subjects_between(act, WINDOW, spans) | subjects_between(act, ASKED, asked)
+    return subjects_between(act, WINDOW, spans) | subjects_between(act, ASKED, asked) | read_nobodys(act, days)
+
+
+def read_nobodys(act: Act, days: SiteDays) -> set[int]:
+    """The subjects of which somebody said "not mine", and whose working day has come to its end since the watermark.
+
+    A row of the queue would stand on the wrong day once the site's calendar or zone, or the entry's site, has changed.
+    """
+    new = [(site, d, d.scanned_through) for site, d in days.days.items() if d.scanned_through]
+    spans = [
+        (site, *(working_day_ago(day, d.calendar, d.timezone) for day in (through, d.today)))
+        for site, d, through in new
+        if through < d.today
+    ]
+    facts = dict(zip(("sites", "after", "before"), columns(spans), strict=True))
+    return {row.subject_id for row in act.run(COME_UP, facts)} if spans else set()
 
 
 def subjects_between(act: Act, statement: str, spans: set[tuple[dt.date, dt.date]]) -> set[int]:

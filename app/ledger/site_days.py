@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.calendars import DAY, Calendar, not_before, today
+from app.domain.calendars import DAY, Calendar, not_before, today, working_day_ago
 from app.domain.days_off import DayOff, calendar_of
 from app.domain.errors import Refused
 from app.domain.thresholds import alert_day, horizon
@@ -41,6 +41,12 @@ class SiteDays:
 
     days: dict[int, Day]
     errors: list[dict[str, str | None]]
+
+    @property
+    def said_befores(self) -> dict[str, Any]:
+        """For each site the instant before which "not mine" must have been said for a working day to be over."""
+        ends = [working_day_ago(day.today, day.calendar, day.timezone) for day in self.days.values()]
+        return {"sites": list(self.days), "said_befores": ends}
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -306,6 +306,11 @@ class Acknowledgement(Base):
             "member_id",
             postgresql_where=text("sent_back_at is not null"),
         ),
+        # Serves the day on which the post above is told of what is nobody's.
+        Index(
+            "acknowledgement_not_mine_idx", "org_id", "acknowledged_at",
+            postgresql_where=text("answer = 'not_mine' and taken_back_at is null and sent_back_at is null"),
+        ),
         Index(
             "acknowledgement_once", "org_id", "claim_id", "member_id", unique=True,
             postgresql_where=text("taken_back_at is null and sent_back_at is null"),

@@ -153,17 +153,20 @@ class MemberKind(Base):
 
 
 class Post(Base):
-    """A function at a site, such as plant manager."""
+    """A function at a site, such as plant manager; and the one whose holders are told when a thing is nobody's."""
 
     __tablename__ = "post"
     __table_args__ = (
         org_key(),
+        of_org("above_id", "post"),
+        CheckConstraint("above_id <> id", name="not_above_itself"),
         Index("post_name_key", "org_id", text("lower(name)"), unique=True),
     )  # Serves `post:NAME`.
 
     org_id: Mapped[OrgId]
     id: Mapped[OwnId]
     name: Mapped[str]
+    above_id: Mapped[int | None]
 
 
 class SitePost(Base):

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from app.domain.acts import Answer
 from app.models import (
     Absence,
     Account,
     Acknowledgement,
     AlertRule,
+    AuditEvent,
     Base,
     DayOff,
     Delivery,
@@ -153,6 +155,16 @@ class AnswerRow:
     until_on: dt.date | None = None
     taken_back_at: dt.datetime | None = None
     sent_back_at: dt.datetime | None = None
+    member_id: int = 0
+    acknowledged_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandingOverRow:
+    """An event of the trail: from then on somebody else is responsible for the entry, or its holder."""
+
+    subject_id: int
+    at: dt.datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +201,7 @@ class MemberKindRow:
 class PostRow:
     id: int
     name: str
+    above_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +265,7 @@ class Facts:
     claims: Sequence[ClaimRow] = ()
     deliveries: Sequence[DeliveryRow] = ()
     answers: Sequence[AnswerRow] = ()
+    handed_over: Sequence[HandingOverRow] = ()
     people: People = field(default_factory=People)
 
 
@@ -262,11 +276,21 @@ def read_facts(session: Session, org: int) -> Facts:
         claims=_rows(session, org, NotificationLedger, ClaimRow),
         deliveries=_rows(session, org, Delivery, DeliveryRow),
         answers=_rows(session, org, Acknowledgement, AnswerRow),
+        handed_over=_rows(session, org, AuditEvent, HandingOverRow, {"type": HANDED_OVER, "subject_id": disowned(org)}),
         people=read_people(session, org),
     )
 
 
-Ids = Collection[int] | Select[Any]  # Known ones, or those that a statement of their own finds.
+Ids = Collection[Any] | Select[Any]  # Known ones, or those that a statement of their own finds.
+
+HANDED_OVER = ("subject_assigned", "holder_assigned")  # What the trail says when somebody else gets an entry.
+
+
+def disowned(org: int) -> Select[Any]:
+    """The entries of which somebody has ever said "not mine": the trail is long, and of others it is not needed."""
+    of_claim = (Acknowledgement.org_id == org) & (Acknowledgement.claim_id == NotificationLedger.id)
+    query = select(NotificationLedger.subject_id).join(Acknowledgement, of_claim)
+    return query.where(NotificationLedger.org_id == org, Acknowledgement.answer == Answer.not_mine)
 
 
 def read_register(session: Session, org: int, subject_ids: Ids | None = None) -> Register:

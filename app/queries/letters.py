@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from app.domain import calendars
 from app.domain.delivery import State
 from app.domain.letters import NAMED_AT_MOST, Contact, Letter, Notice
+from app.queries.disowned import DISOWNED_BY
 from app.queries.what_to_do import WHAT_TO_DO
 from app.queries.wholes import WHOLE
 
@@ -25,7 +26,7 @@ where m.org_id = :org and m.id = :member"""
 
 ALERTS = f"""
 select l.id as claim_id, l.reference, l.title, {WHOLE}, k.name as kind, p.name as site, p.timezone,
-       l.threshold, l.due_on, o.first_due_on, k.wording, x.because, v.name as covers,
+       l.threshold, l.due_on, o.first_due_on, k.wording, x.because, v.name as covers, {DISOWNED_BY},
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id

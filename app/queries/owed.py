@@ -88,6 +88,7 @@ def owed(facts: Facts, now: dt.datetime) -> Owed:
             missing += missing_of(family)
             stalled += check.stalled_of(family)
             uncovered += check.uncovered_of(family)
+            uncovered += check.nobodys_of(family, obligation)
     return Owed(missing, stalled, [*check.unaddressed(), *uncovered])
 
 
@@ -121,6 +122,7 @@ class Check:
             self.deliveries[delivery.claim_id].append(delivery)
         self.promised, self.done = promises(facts)
         self.taken_up = {one.claim_id for one in facts.answers if is_standing(one) and one.answer not in PASSED_ON}
+        self.disowned = disowned(facts)
 
     def families(self, obligation: ObligationRow) -> Iterator[Family]:
         """The families of this obligation in which something is wanted and crossed; a follow-up is one of its own."""
@@ -183,9 +185,8 @@ class Check:
 
     def uncovered_of(self, family: Family) -> Iterator[Debt]:
         """What was told to somebody who is away, and not to the stand-in, while nobody has answered."""
-        standing = [claim for claim in family.claims.values() if claim.standing == Standing.open]
-        claim = min(standing, key=lambda one: sharpest_first(one.threshold, one.crossed_on), default=None)
-        if claim is None or claim.threshold not in family.crossed or claim.id in self.taken_up:
+        claim = live_of(family)
+        if claim is None or claim.id in self.taken_up:
             return
         day, rows = self.days[family.subject.site_id], self.deliveries[claim.id]
         meant = self.audience.named(family.rule, family.subject, day)
@@ -195,6 +196,21 @@ class Check:
             known = known or any(row.state in TOLD and row.covers_id == other for row in rows)
             if not known and is_reachable(self.audience.members[other], family.rule):
                 yield family.debt(claim.threshold, claim, "told to somebody who is away, and not to the stand-in")
+
+    def nobodys_of(self, family: Family, obligation: ObligationRow) -> Iterator[Debt]:
+        """What somebody said a working day ago is not theirs, with nobody on it since, and the post above not told."""
+        claim, day, site = live_of(family), self.days[family.subject.site_id], self.sites[family.subject.site_id]
+        said = self.disowned.get(claim.id, ()) if claim else ()
+        if claim is None or not said or self.is_somebody_on(obligation, day):
+            return
+        known = {row.recipient_id for row in self.deliveries[claim.id] if row.state != State.cancelled}
+        known |= {row.covers_id for row in self.deliveries[claim.id] if row.covers_id and row.state in TOLD}
+        for answer, at in said:
+            if not is_working_day_over(calendars.today(at, site.timezone), day, self.calendars[site.id]):
+                continue
+            for one in self.audience.above(family.subject, answer.member_id, day) - known:
+                if is_reachable(self.audience.members[one], family.rule):
+                    yield family.debt(claim.threshold, claim, "nobody's for a working day, and the post above not told")
 
     def waiting_for_the_absent(self) -> Iterator[Debt]:
         """What waits to leave for somebody who is away, while there is a stand-in."""
@@ -271,6 +287,35 @@ def promises(facts: Facts) -> tuple[dict[int, dt.date], set[int]]:
 
 def is_standing(answer: AnswerRow) -> bool:
     return answer.taken_back_at is None and answer.sent_back_at is None
+
+
+def disowned(facts: Facts) -> dict[int, list[tuple[AnswerRow, dt.datetime]]]:
+    """By claim the standing answers "not mine", each with its instant, after which nobody was handed the entry."""
+    subject_of = {claim.id: claim.subject_id for claim in facts.claims}
+    handed_over: dict[int, dt.datetime] = {}
+    for event in facts.handed_over:
+        handed_over[event.subject_id] = max(event.at, handed_over.get(event.subject_id, event.at))
+    found: defaultdict[int, list[tuple[AnswerRow, dt.datetime]]] = defaultdict(list)
+    for answer in facts.answers:
+        at = answer.acknowledged_at
+        if at is None or answer.answer != Answer.not_mine or not is_standing(answer):
+            continue
+        if handed_over.get(subject_of[answer.claim_id], at) <= at:
+            found[answer.claim_id].append((answer, at))
+    return dict(found)
+
+
+def is_working_day_over(said_on: dt.date, today: dt.date, calendar: Calendar) -> bool:
+    """Whether a business day has come after the day on which it was said."""
+    later = range(said_on.toordinal() + 1, today.toordinal() + 1)
+    return any(calendar.is_business_day(dt.date.fromordinal(ordinal)) for ordinal in later)
+
+
+def live_of(family: Family) -> ClaimRow | None:
+    """The claim of the family that speaks: the sharpest that stands open, if it is still wanted."""
+    standing = [claim for claim in family.claims.values() if claim.standing == Standing.open]
+    claim = min(standing, key=lambda one: sharpest_first(one.threshold, one.crossed_on), default=None)
+    return claim if claim is not None and claim.threshold in family.crossed else None
 
 
 def is_watched(subject: SubjectRow, site: SiteRow, obligation: ObligationRow) -> bool:

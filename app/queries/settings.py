@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from app.domain import calendars
 from app.domain.acts import Status
@@ -117,8 +117,12 @@ class Holding:
 
 @dataclass(frozen=True)
 class PostLine:
+    """A post, and by name the one above it."""
+
     id: int
     name: str
+    above_id: int | None
+    above: str | None
     holdings: Sequence[Holding]
 
 
@@ -255,18 +259,20 @@ def posts(session: Session, org: int, now: dt.datetime, after: int | None = None
     held = _holdings(session, org, now, [row.id for row in found.lines])
     # A list says who holds a post now or will; the page of the post shows also who held it.
     return NamePage(
-        [PostLine(row.id, row.name, [one for one in held[row.id] if not one.is_over]) for row in found.lines],
+        [PostLine(**row._mapping, holdings=[one for one in held[row.id] if not one.is_over]) for row in found.lines],
         found.after,
     )
 
 
 def post(session: Session, org: int, now: dt.datetime, post_id: int) -> PostLine | None:
     row = session.execute(_post_query(org).where(Post.id == post_id)).one_or_none()
-    return PostLine(row.id, row.name, _holdings(session, org, now, [post_id])[post_id]) if row else None
+    return PostLine(**row._mapping, holdings=_holdings(session, org, now, [post_id])[post_id]) if row else None
 
 
 def _post_query(org: int) -> Any:
-    return select(Post.id, Post.name).where(Post.org_id == org)
+    above = aliased(Post, name="above")
+    query = select(Post.id, Post.name, Post.above_id, above.name.label("above")).where(Post.org_id == org)
+    return query.outerjoin(above, (above.org_id == Post.org_id) & (above.id == Post.above_id))
 
 
 def _holdings(session: Session, org: int, now: dt.datetime, ids: Collection[int]) -> dict[int, list[Holding]]:
@@ -293,6 +299,11 @@ def site_names(session: Session, org: int, besides: Collection[int] = ()) -> dic
 
 def kind_names(session: Session, org: int) -> dict[int, str]:
     query = select(Kind.id, Kind.name).where(Kind.org_id == org).order_by(func.lower(Kind.name))
+    return dict(session.execute(query).all())
+
+
+def post_names(session: Session, org: int) -> dict[int, str]:
+    query = select(Post.id, Post.name).where(Post.org_id == org).order_by(func.lower(Post.name))
     return dict(session.execute(query).all())
 
 

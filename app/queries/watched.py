@@ -111,6 +111,7 @@ class Audience:
         for of_kind in people.member_kinds:
             self.kinds[of_kind.member_id].add(of_kind.kind_id)
         self.posts = {post.name.lower(): post.id for post in people.posts}
+        self.post_above = {post.id: post.above_id for post in people.posts}
         self.holders: defaultdict[tuple[int, int], list[SitePostRow]] = defaultdict(list)
         for row in people.site_posts:
             self.holders[row.post_id, row.site_id].append(row)
@@ -153,6 +154,15 @@ class Audience:
         for row in self.holders.get((post_id, site_id), ()) if post_id is not None else ():
             if row.from_on <= today and (row.until_on is None or today <= row.until_on):
                 yield row.member_id
+
+    def above(self, subject: SubjectRow, said_by: int, day: dt.date) -> set[int]:
+        """Who is told, when this person said that the entry is not theirs, as holder of the post above, or for them."""
+        meant = {subject.owner_post_id}
+        if subject.owner_post_id is None:
+            at_site = {post for post, site in self.holders if site == subject.site_id}
+            meant = {post for post in at_site if said_by in self._in_post(post, subject.site_id, day)}
+        above = [self.post_above[post] for post in meant if post is not None]
+        return self._there((one for post in above for one in self._in_post(post, subject.site_id, day)), subject, day)
 
     def told(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> set[int]:
         """Whom the rule would tell of the entry today: who is there and may see it, with a usable channel or not."""

@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from app.operations import people as operations
 from app.operations import typed
+from app.operations.posts_above import set_post_above
 from app.queries import settings as queries
 from app.queries.settings import PostLine
 from app.web.access import MANAGERS, Visit, for_roles
@@ -41,7 +42,7 @@ def add_post(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/settings/posts/<int:post_id>")
 @for_roles(*MANAGERS)
 def post(visit: Visit, post_id: int) -> ResponseReturnValue:
-    return post_page(visit, Form(dict.fromkeys(FIELDS, "")), found_post(visit, post_id))
+    return post_page(visit, Form({}), found_post(visit, post_id))
 
 
 @pages.post("/o/<slug>/settings/posts/<int:post_id>/assign")
@@ -68,7 +69,19 @@ def end_post(visit: Visit, post_id: int) -> ResponseReturnValue:
     if was_done(act, form, lambda: operations.end_post(act, *key, until)):
         return shown(visit, post_id)
     form.refusal = form.refusal or form.faults.pop("until_on")
-    return post_page(visit, Form(dict.fromkeys(FIELDS, ""), refusal=form.refusal), found)
+    return post_page(visit, Form({}, refusal=form.refusal), found)
+
+
+@pages.post("/o/<slug>/settings/posts/<int:post_id>/above")
+@for_roles(*ADMINS)
+def put_above(visit: Visit, post_id: int) -> ResponseReturnValue:
+    """The post that is told of what is nobody's of this one; an empty choice means none."""
+    found, form, act = found_post(visit, post_id), sent("above"), visit.act
+    offered = queries.post_names(act.session, act.org)
+    above_id = chosen(form, "above", offered, "") if form.values["above"] else None
+    if was_done(act, form, lambda: set_post_above(act, post_id, above_id), beside("above")):
+        return shown(visit, post_id)
+    return post_page(visit, form, found)
 
 
 def key_of(holding: queries.Holding) -> tuple[str, str, str]:
@@ -84,7 +97,11 @@ def found_post(visit: Visit, post_id: int) -> PostLine:
 
 
 def post_page(visit: Visit, form: Form, found: PostLine) -> ResponseReturnValue:
+    """The page has several forms: what was not sent shows what is so."""
+    form.values = {**dict.fromkeys(FIELDS, ""), "above": str(found.above_id or ""), **form.values}
+    posts = queries.post_names(visit.act.session, visit.act.org)
     offered = {
+        "posts": [(id_, name) for id_, name in posts.items() if id_ != found.id],
         "sites": list(queries.site_names(visit.act.session, visit.act.org).items()),
         "members": list(queries.member_names(visit.act.session, visit.act.org).items()),
     }

@@ -206,6 +206,17 @@ def test_whoever_stands_in_is_told_for_whom(locale: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("locale", "sentence"),
+    [
+        ("en", "Gil said that it is not theirs, and nobody has acted since; you hold the post above."),
+        ("es", "Gil dijo que no le corresponde y nadie se ha ocupado desde entonces; usted ocupa el puesto superior."),
+    ],
+)
+def test_the_post_above_is_told_who_said_that_it_is_not_theirs(locale: str, sentence: str) -> None:
+    assert sentence in " ".join(texts(notice(because="above", disowned_by="Gil"), locale=locale)[1].split())
+
+
+@pytest.mark.parametrize(
     ("others", "sentence"),
     [
         ((), "Nobody else was told."),

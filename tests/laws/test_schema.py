@@ -53,7 +53,7 @@ CONTRACT = {
     "remembered_phone": "id account_id name token_sha256 created_at expires_at forgotten_at?",
     "site": "org_id id name timezone country region alert_from archived_at",
     "day_off": "org_id id site_id? on_day until_day is_yearly name",
-    "post": "org_id id name",
+    "post": "org_id id name above_id?",
     "site_post": "org_id site_id post_id member_id from_on until_on?",
     "kind": "org_id id name wording what_to_do what_to_do_in recurrence? recurrence_basis? proof_needed "
     "staff_may_close",

@@ -20,6 +20,7 @@ from app.ledger.align import deliver
 from app.ledger.scan import Scanned, scan
 from app.models import Member, Obligation, Subject
 from app.operations import absences, answers, days_off, departures, obligations, people, register, rules
+from app.operations.posts_above import set_post_above
 from app.operations.rule_contents import RuleText
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
@@ -105,8 +106,11 @@ class Life(RuleBasedStateMachine):
                 for name, role in (("Ana", "officer"), ("Bruno", "staff"), ("Carla", "staff"))
             ]
             people.limit_member(act, self.members[2], self.sites[:2])
-            self.post = people.add_post(act, "manager")
+            self.posts = [people.add_post(act, name) for name in ("manager", "director", "owner of all")]
+            self.post = self.posts[0]
             people.assign_post(act, self.post, self.members[1], self.sites[0])
+            people.assign_post(act, self.posts[1], self.members[0], self.sites[0])
+            set_post_above(act, self.post, self.posts[1])
             rules.apply(act, [self.text("first", thresholds), self.text("second", others, only_if="nobody_on_it")])
 
         self.do(deed)
@@ -204,8 +208,9 @@ class Life(RuleBasedStateMachine):
         self.do(lambda act: [obligations.end_filing(act, o, day, "refused") for o in self.open_of(act, entry)[:1]])
 
     @rule(
-        entry=entries, who=st.integers(0, 2), answer=st.sampled_from(("seen", "on_it", "done")), days=st.integers(0, 20)
-    )
+        entry=entries, who=st.integers(0, 2), answer=st.sampled_from(("seen", "on_it", "done", "not_mine", "not_mine")),
+        days=st.integers(0, 20),
+    )  # fmt: skip
     def acknowledge(self, entry: int | None, who: int, answer: str, days: int) -> None:
         until = self.now.date() + dt.timedelta(days=1 + days) if answer == "on_it" else None
         self.with_subject(
@@ -245,10 +250,20 @@ class Life(RuleBasedStateMachine):
         turn = people.enable_member if present else people.disable_member
         self.do(lambda act: turn(act, self.members[who]))
 
-    @rule(who=st.integers(0, 1), site=st.integers(0, 3), days=st.integers(0, 30))
-    def hold_post(self, who: int, site: int, days: int) -> None:
+    @rule(post=st.integers(0, 2), who=st.integers(0, 2), site=st.integers(0, 3), days=st.integers(0, 30))
+    def hold_post(self, post: int, who: int, site: int, days: int) -> None:
         until = self.now.date() + dt.timedelta(days=days)
-        self.do(lambda act: people.assign_post(act, self.post, self.members[who], self.sites[site], None, until))
+        held = (self.posts[post], self.members[who], self.sites[site])
+        self.do(lambda act: people.assign_post(act, *held, None, until))
+
+    @rule(post=st.integers(0, 2), above=st.integers(0, 3))
+    def put_above(self, post: int, above: int) -> None:
+        """Of four posts the last is none."""
+        self.do(lambda act: set_post_above(act, self.posts[post], [*self.posts, None][above]))
+
+    @rule(entry=entries, post=st.integers(0, 2))
+    def make_a_post_responsible(self, entry: int | None, post: int) -> None:
+        self.with_subject(entry, lambda act, s: register.assign(act, s, post_id=self.posts[post]))
 
     @rule(who=st.integers(0, 2), stand_in=st.integers(0, 3), first=st.integers(-2, 8), days=st.integers(0, 20))
     def go_away(self, who: int, stand_in: int, first: int, days: int) -> None:

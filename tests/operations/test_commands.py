@@ -191,6 +191,18 @@ def test_a_post_is_made_held_and_responsible(permit: int, acme: Acme, onus: Onus
     assert (assigned["owner_post_id"], assigned["owner_member_id"]) == (post_id, None)
 
 
+def test_a_post_is_put_above_another(acme: Acme, onus: Onus) -> None:
+    fitter, manager = (onus.json("post", "add", name)["post_id"] for name in ("Fitter", "Manager"))
+    done = onus.json("post", "above", "fitter", "--to", "manager")
+    assert done == {"changed": True, "post_id": fitter, "above_id": manager}
+    assert not onus.changed("post", "above", "fitter", "--to", "manager")
+    assert "'Fitter', which is under 'Manager' already" not in onus.refusal("post", "above", "Fitter")
+    assert "'Fitter', which is under 'Manager' already" in onus.refusal("post", "above", "Manager", "--to", "Fitter")
+    assert "one of them" in onus.refusal("post", "above", "Fitter", "--to", "Manager", "--none")
+    assert "no such post" in onus.refusal("post", "above", "Fitter", "--to", "King")
+    assert onus.json("post", "above", "fitter", "--none")["above_id"] is None
+
+
 def test_an_entry_moves_and_is_named_by_its_site(permit: int, acme: Acme, onus: Onus) -> None:
     cork = onus.json("site", "add", "Cork", "--timezone", "Europe/Dublin")["site_id"]
     row(acme, lambda act: factories.subject(act, "P-2", at="Cork"))

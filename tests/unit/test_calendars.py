@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.calendars import Calendar, check_zone, known_country, known_region, not_before, today
+from app.domain.calendars import Calendar, check_zone, known_country, known_region, not_before, today, working_day_ago
 from app.domain.errors import Refused, UnusableZone
 
 zoneinfo.reset_tzpath(to=())  # The bundled zone database wins, as app/clock.py has it in production.
@@ -133,6 +133,20 @@ def test_exactly_so_many_business_days_are_passed(day: date, count: int, calenda
     first, last = (there, day - DAY) if back else (day + DAY, there)
     passed = [first + number * DAY for number in range((last - first).days + 1)]
     assert sum(calendar.is_business_day(each) for each in passed) == count
+
+
+@pytest.mark.parametrize(
+    ("day", "expected"),
+    [
+        pytest.param("2027-05-06", "2027-05-05T22:00:00+00:00", id="a Thursday: whatever was said before it"),
+        pytest.param("2027-05-10", "2027-05-09T22:00:00+00:00", id="a Monday: on Friday or at the weekend"),
+        pytest.param("2027-05-09", "2027-05-06T22:00:00+00:00", id="a Sunday: before Friday"),
+        pytest.param("2027-05-03", "2027-04-29T22:00:00+00:00", id="a holiday in Madrid, after a weekend"),
+    ],
+)
+def test_a_working_day_ago(day: str, expected: str) -> None:
+    there = Calendar("ES", "MD")
+    assert working_day_ago(date.fromisoformat(day), there, "Europe/Madrid").isoformat() == expected
 
 
 def test_threads_never_see_a_half_filled_year() -> None:

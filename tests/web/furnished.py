@@ -124,7 +124,7 @@ def add_places(act: Act, place: Furnished, worded: Callable[[str], str]) -> None
     place.ids["post_id"] = people.add_post(act, worded("plant manager"))
     for site_id in (place.ids["site_id"], yard):
         people.assign_post(act, place.ids["post_id"], place.ids["member_id"], site_id, TODAY, days(90))
-    people.add_post(act, worded("empty chair"))
+    place.ids["other_post_id"] = people.add_post(act, worded("empty chair"))
 
 
 def add_entries(act: Act, place: Furnished, owner: int, worded: Callable[[str], str]) -> None:

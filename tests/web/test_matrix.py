@@ -162,6 +162,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/settings/posts": (ADMINS, 422),
     "GET /o/<slug>/settings/posts/<int:post_id>": (MANAGERS, 200),
     "POST /o/<slug>/settings/posts/<int:post_id>/assign": (ADMINS, 422),
+    "POST /o/<slug>/settings/posts/<int:post_id>/above": (ADMINS, 303),
     "POST /o/<slug>/settings/posts/<int:post_id>/end": (ADMINS, 404),  # It must name a holding, and names none.
 }
 

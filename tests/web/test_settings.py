@@ -74,7 +74,7 @@ def test_what_belongs_to_administrators_is_refused_to_all_others(browser: SignIn
     ana = staffed.members["Ana"]
     posts = ["", "/sites", f"/sites/{site}", f"/sites/{site}/archive", "/kinds", f"/kinds/{kind}", "/people",
              f"/people/{ana}", f"/people/{ana}/disable", f"/people/{ana}/enable", "/posts", f"/posts/{post}/assign",
-             f"/posts/{post}/end"]  # fmt: skip
+             f"/posts/{post}/above", f"/posts/{post}/end"]  # fmt: skip
     forms = ["/sites/new", f"/sites/{site}", "/kinds/new", f"/kinds/{kind}", "/people/new", f"/people/{ana}"]
     for email in (OFFICER, STAFF, INSPECTOR):
         person = browser(email)
@@ -101,6 +101,7 @@ def test_h38_what_belongs_to_others_is_not_there(admin: Browser, staffed: Acme) 
     forged = [(f"/sites/{site}", SITE), (f"/sites/{site}/archive", {}), (f"/kinds/{kind}", KIND),
               (f"/people/{omar}/disable", {}), (f"/people/{omar}", PERSON), (f"/posts/{post}/assign", {}),
               (f"/posts/{post}/end", {}), ("/people", PERSON | {"sites": [site]}),
+              (f"/posts/{post}/above", {}), (f"/posts/{ours}/above", {"above": post}),
               (f"/posts/{ours}/assign", {"site": site, "member": omar})]  # fmt: skip
     for place, form in forged:
         assert (admin.post(HOME + place, **form).status_code, place) == (404, place)
@@ -415,6 +416,27 @@ def test_a_post_is_added_assigned_and_ended(admin: Browser, staffed: Acme) -> No
         events = act.session.scalars(select(AuditEvent.detail).where(AuditEvent.type == "post_assigned")).all()
         assert events[-1]["old"] == ["2027-02-01", None]
         assert dt.date(2027, 4, 1) in act.session.scalars(select(ScanQueue.wake_on)).all()
+
+
+def test_a_post_is_put_above_another_and_never_in_a_loop(admin: Browser, browser: SignIn, staffed: Acme) -> None:
+    with staffed.acting() as act:
+        fitter, manager = people.add_post(act, "Fitter"), people.add_post(act, "Plant manager")
+    lower, upper = f"{HOME}/posts/{fitter}", f"{HOME}/posts/{manager}"
+    page = admin.get(lower).text
+    assert f'<option value="{manager}">Plant manager</option>' in page
+    assert f'<option value="{fitter}">' not in page
+    assert admin.post(f"{lower}/above", above=manager).location == lower
+    assert f'<option value="{manager}" selected>' in admin.get(lower).text
+    loop = admin.post(f"{upper}/above", htmx=True, above=fitter)
+    assert loop.status_code == 422
+    assert "which is under &#39;Plant manager&#39; already: choose another post" in fault(loop.text, "above")
+    assert f'<option value="{fitter}" selected>' in loop.text
+    assert ">Plant manager</td>" in admin.get(f"{HOME}/posts").text
+    assert "Plant manager</a> is told." in browser(OFFICER).get(lower).text
+    assert admin.post(f"{lower}/above", above="").location == lower
+    with staffed.acting() as act:
+        events = act.session.scalars(select(AuditEvent.detail).where(AuditEvent.type == "post_above_set"))
+        assert [(one["old"], one["new"]) for one in events] == [(None, manager), (manager, None)]
 
 
 def test_a_post_that_cannot_be_assigned_so_is_refused(admin: Browser, staffed: Acme) -> None:

@@ -52,6 +52,7 @@ FORMS = [
     ("rules", RULE | {"fallback": "member:{email}"}),
     ("settings/posts/{post_id}/assign", {"site": "{site_id}", "member": "{own_member_id}"}),
     ("settings/posts/{post_id}/assign", {"site": "{own_site_id}", "member": "{member_id}"}),
+    ("settings/posts/{post_id}/above", {"above": "{other_post_id}"}),
     ("settings/posts/{post_id}/end", {"site": "{site_id}", "member": "{own_member_id}", "from_on": "2027-03-01"}),
     ("settings/posts/{post_id}/end", {"site": "{own_site_id}", "member": "{member_id}", "from_on": "2027-03-01"}),
     ("settings/people/{member_id}", PERSON | {"sites": "{site_id}"}),
@@ -134,6 +135,7 @@ WRITTEN = [
     ("my-alerts", {"email_alerts": "off", "mail": "daily", "rest": "own"}, (
         "email_alerts", "mail", "daily_at", "rest", "rest_from", "rest_days_off", "timezone", "country", "region")),
     ("inbox/{claim_id}/answer", {"answer": "on_it", "until_on": "2027-04-01"}, ("answer", "until_on", "note")),
+    ("settings/posts/{post_id}/above", {}, ("above",)),
     ("settings/posts/{post_id}/end", {}, ("site", "member", "from_on", "until_on")),
 ]  # fmt: skip
 

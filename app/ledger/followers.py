@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.calendars import FIRST_DAY, LAST_DAY
@@ -47,7 +48,7 @@ with opened as (
   returning id
 ), unsealed as (
   insert into audit_unsealed (org_id, event_id) select :org, id from event)
-select subject_id from opened order by subject_id"""
+select subject_id, id, is_new from opened order by subject_id, id"""
 
 # Onto a day that the part has already nothing moves: its own date stands there.
 MOVE = """
@@ -67,7 +68,7 @@ with moved as (
   returning id
 ), unsealed as (
   insert into audit_unsealed (org_id, event_id) select :org, id from event)
-select subject_id from moved order by subject_id"""
+select subject_id, id, true as is_new from moved order by subject_id, id"""
 
 # A date of its own stands on the new day: said once, for a person, since only they can move one of the two.
 LEFT_BEHIND = """
@@ -89,15 +90,23 @@ with behind as (
 insert into audit_unsealed (org_id, event_id) select :org, id from event"""
 
 
-def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | None = None) -> list[int]:
-    """Open and move the due dates of parts as those of their wholes say; the parts whose dates changed.
+@dataclass(frozen=True)
+class Followed:
+    """The parts whose dates changed, and the dates that are news of it: opened, or on another day."""
+
+    parts: list[int] = field(default_factory=list)
+    dates: list[int] = field(default_factory=list)
+
+
+def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | None = None) -> Followed:
+    """Open and move the due dates of parts as those of their wholes say.
 
     `subjects` are parts or wholes; None: all. Each change leaves its event, and word for the scan.
     """
     act.session.flush()
     rows = act.run(FOLLOWING, {"subjects": None if subjects is None else list(subjects)}).all()
     if not rows:
-        return []
+        return Followed()
     days = days or read_site_days(act)
     opens: list[tuple[int, dt.date, int]] = []
     moves: list[tuple[int, dt.date, dt.date]] = []
@@ -114,11 +123,12 @@ def follow(act: Act, subjects: Sequence[int] | None = None, days: SiteDays | Non
             moves.append((row.obligation_id, row.due_on, due_on))
     touched = opened(act, opens) + moved(act, moves)
     note_left_behind(act, moves)
-    for subject_id in sorted(set(touched)):
+    parts = sorted({row.subject_id for row in touched})
+    for subject_id in parts:
         changed(act, subject_id=subject_id)
     if touched:
         act.session.expire_all()  # What was read of these dates before is not so any more.
-    return touched
+    return Followed(parts, [row.id for row in touched if row.is_new])
 
 
 def followed(row: Any, days: SiteDays) -> dt.date | None:
@@ -129,17 +139,17 @@ def followed(row: Any, days: SiteDays) -> dt.date | None:
     return due_on if FIRST_DAY <= due_on <= LAST_DAY else None
 
 
-def opened(act: Act, opens: Sequence[tuple[int, dt.date, int]]) -> list[int]:
+def opened(act: Act, opens: Sequence[tuple[int, dt.date, int]]) -> list[Any]:
     if not opens:
         return []
     facts = dict(zip(("subjects", "due_ons", "wholes"), columns(opens), strict=True))
-    return [row.subject_id for row in act.run(OPEN, facts)]
+    return list(act.run(OPEN, facts))
 
 
-def moved(act: Act, moves: Sequence[tuple[int, dt.date, dt.date]]) -> list[int]:
+def moved(act: Act, moves: Sequence[tuple[int, dt.date, dt.date]]) -> list[Any]:
     if not moves:
         return []
-    return [row.subject_id for row in act.run(MOVE, dict(zip(("ids", "olds", "due_ons"), columns(moves), strict=True)))]
+    return list(act.run(MOVE, dict(zip(("ids", "olds", "due_ons"), columns(moves), strict=True))))
 
 
 def note_left_behind(act: Act, moves: Sequence[tuple[int, dt.date, dt.date]]) -> None:

@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 from app.domain.batches import BatchAct
 from app.domain.calendars import DAY
 from app.domain.errors import Refused
+from app.ledger.coming import open_coming
 from app.ledger.followers import follow
 from app.ledger.queue import changed
-from app.ledger.series import open_series
 from app.ledger.site_days import columns, read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.operations import documents, releases
@@ -205,7 +205,7 @@ def _write(act: Act, planned: Plan) -> tuple[int, list[int]]:
         for subject_id in ids:
             changed(act, subject_id=subject_id, wake_on=order.until)
     if order.deed == BatchAct.move:
-        return batch_id, sorted(set(follow(act, ids)) - set(ids))
+        return batch_id, sorted(set(follow(act, ids).parts) - set(ids))
     return batch_id, _go_on(act, order, ids) if order.deed == BatchAct.release else []
 
 
@@ -269,11 +269,10 @@ def _go_on(act: Act, order: Order, ids: list[int]) -> list[int]:
     days = read_site_days(act)
     throughs = {site_id: day.today - DAY for site_id, day in days.days.items()}
     act.run(SKIP, {"ids": ids, "sites": list(throughs), "throughs": list(throughs.values())})
-    parts = follow(act, ids, days)
-    open_series(act, days, ids)
+    came = open_coming(act, ids, days)
     if order.start == NEXT:
         act.session.flush()
-        dates = [row.id for row in act.run(releases.OPEN_DATES, {"ids": ids})]
+        dates = releases.open_dates(act, ids, came)
         hold_back(act, obligation_ids=dates)
         hold_back_raised(act, dates)  # Of an entry that has come back by an import.
-    return sorted(set(parts) - set(ids))
+    return sorted(set(came.parts) - set(ids))

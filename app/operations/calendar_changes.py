@@ -9,7 +9,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from app.ledger.followers import follow
+from app.ledger.coming import open_coming
 from app.ledger.shifts import Shifts, read_shifts
 from app.ledger.site_days import read_site_days
 from app.operations import releases
@@ -69,22 +69,22 @@ def foresee(act: Act, change: Callable[[], object], most: int = SHOWN) -> Foresi
     found = [Foresight()]
 
     def moved() -> None:
-        follow(act)  # What was to follow anyway is none of the change's.
+        open_coming(act)  # What was to come anyway is none of the change's.
         before, since = read_site_days(act), _last_event(act)
         change()
         act.session.flush()
         after = read_site_days(act)
-        touched = follow(act, None, after)
+        touched = open_coming(act, None, after).parts
         parts = [MovedPart(**row._mapping) for row in act.run(MOVED_PARTS, {"since": since})]
         shifts = read_shifts(act, before, after, most)
         coming.extend(sorted({*shifts.coming, *touched}))
         found[0] = Foresight(shifts, parts)
 
     def told() -> None:
-        follow(act)
+        open_coming(act)
         releases.raised(act, coming, _last_event(act))  # The same for what was to be told anyway.
         change()
-        follow(act)
+        open_coming(act)
         alerts = releases.raised(act, coming, _last_event(act))
         found[0] = Foresight(found[0].shifts, found[0].parts, alerts)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from app.domain.acts import Contents, MoveReason, Status
 from app.domain.errors import Refused
+from app.ledger.coming import open_coming
 from app.ledger.queue import changed
-from app.ledger.series import open_series
 from app.ledger.start import hold_back, hold_back_raised
 from app.operations.batches import Trail, as_json, batches
 from app.operations.comebacks import Comeback, bring_back, reopen_obligations
@@ -177,7 +177,7 @@ def apply(
     act.run(LET_GO, {"ids": amended})
     queue(act, [*ids.values(), *amended])
     if start != DRAFT:
-        touched += open_series(act, subjects=[*ids.values(), *amended])  # Its next date is there through this, too.
+        touched += open_coming(act, [*ids.values(), *amended]).dates  # They are there through this, too.
     if start == NEXT and (touched or reopened):
         hold_back(act, obligation_ids=touched + reopened)
         hold_back_raised(act, reopened)

@@ -18,9 +18,9 @@ from app.domain.acts import ArchiveReason, Basis, SnoozeReason, Status
 from app.domain.calendars import DAY
 from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_reference
+from app.ledger.coming import open_coming
 from app.ledger.followers import follow
 from app.ledger.queue import changed
-from app.ledger.series import open_series
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.models import Kind, Member, Obligation, Site, Subject
@@ -178,18 +178,17 @@ def amend(
     return True
 
 
-def _go_on(act: Act, subject: Subject) -> None:
-    """Open what a series by the calendar, and what follows another date, must have by now.
+def _go_on(act: Act, subject: Subject) -> list[int]:
+    """Open what a series by the calendar, and what follows another date, must have by now; the dates that are news.
 
     What lay in a time without watch is not opened.
     """
-    follow(act, [subject.id])
     if subject.recurrence_basis != Basis.calendar or subject.status != Status.watched:
-        return
+        return follow(act, [subject.id]).dates
     days = read_site_days(act)
     if subject.site_id in days.days and subject.series_through is not None:
         subject.series_through = max(subject.series_through, days.days[subject.site_id].today - DAY)
-    open_series(act, days, [subject.id])
+    return open_coming(act, [subject.id], days).dates
 
 
 def assign(act: Act, subject: Subject, *, member_id: int | None = None, post_id: int | None = None) -> bool:
@@ -275,7 +274,7 @@ def restore(act: Act, subject: Subject, note: str = "") -> bool:
     noted = typed.note(note)
     if _locked(act, subject).status == Status.draft:
         raise Refused(f"{subject.reference} is a draft: release it instead.")
-    return _watched_again(act, subject, "subject_restored", note=noted)
+    return _watched_again(act, subject, "subject_restored", note=noted) is not None
 
 
 def release(act: Act, subject: Subject, start: str = NOW) -> bool:
@@ -284,21 +283,20 @@ def release(act: Act, subject: Subject, start: str = NOW) -> bool:
         raise Refused(f"{quoted(start)} is not a start: write one of {NOW}, {NEXT}.")
     if _locked(act, subject).status not in (Status.draft, Status.watched):
         raise Refused(f"{subject.reference} is {subject.status} and no draft: restore it instead.")
-    if not _watched_again(act, subject, "subject_released", start=start):
+    came = _watched_again(act, subject, "subject_released", start=start)
+    if came is None:
         return False
     if start == NEXT:
         own = select(Obligation.id).where(Obligation.org_id == act.org, Obligation.subject_id == subject.id)
-        open_ids = act.session.scalars(own.where(Obligation.closed_at.is_(None)).order_by(Obligation.id)).all()
+        open_ids = sorted({*act.session.scalars(own.where(Obligation.closed_at.is_(None))), *came})
         hold_back(act, obligation_ids=open_ids)
         hold_back_raised(act, open_ids)  # Of an entry that has come back by an import.
     return True
 
 
-def _watched_again(act: Act, subject: Subject, event: str, **detail: Any) -> bool:
-    is_new = _become(act, subject, Status.watched, event, **detail)
-    if is_new:
-        _go_on(act, subject)
-    return is_new
+def _watched_again(act: Act, subject: Subject, event: str, **detail: Any) -> list[int] | None:
+    """The dates that come with it, its parts' included; None where it was watched already."""
+    return _go_on(act, subject) if _become(act, subject, Status.watched, event, **detail) else None
 
 
 def _become(act: Act, subject: Subject, status: Status, event: str, **detail: Any) -> bool:

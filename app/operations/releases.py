@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from app.database import SCHEDULER, borrowed
 from app.domain.delivery import State
 from app.domain.errors import Refused, quoted
-from app.ledger.followers import follow
+from app.ledger.coming import Came, open_coming
 from app.ledger.planning import judge_alone
 from app.ledger.scan import look
-from app.ledger.series import open_series
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.operations.imports import NEXT, NOW, queue
@@ -149,6 +148,11 @@ def raised(act: Act, subject_ids: list[int], since: int) -> list[Alert]:
         return [Alert(**row._mapping) for row in act.run(TOLD, facts)]
 
 
+def open_dates(act: Act, ids: Sequence[int], came: Came) -> list[int]:
+    """The open dates of released entries, and what came with them, of their parts, too."""
+    return sorted({*(row.id for row in act.run(OPEN_DATES, {"ids": list(ids)})), *came.dates})
+
+
 def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[int]:
     """Watch all drafts of the import. With start `next` nothing is told of what has come already.
 
@@ -164,10 +168,9 @@ def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[i
         raise Refused("No draft of this import is left: somebody has released them already.")
     act.record("import_released", import_run_id=import_run_id, start=start, entries=len(released))
     queue(act, released)
-    follow(act, released)
-    open_series(act, subjects=released)
+    came = open_coming(act, released)
     if start == NEXT:
-        dates = [row.id for row in act.run(OPEN_DATES, {"ids": released})]
+        dates = open_dates(act, released, came)
         hold_back(act, obligation_ids=dates)
         hold_back_raised(act, dates)  # Of an entry that has come back.
     return released

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from app.domain import thresholds
 from app.domain.errors import Refused, quoted
 from app.ledger import queue, start
+from app.ledger.coming import open_coming
 from app.models import AlertRule, Kind, Site
 from app.operations.rule_contents import (
     Content,
@@ -127,6 +128,7 @@ def switch(act: Act, name: str, on: bool) -> bool:
     rule.is_active = on
     act.record("rule_switched_on" if on else "rule_switched_off", rule_id=rule.id, name=rule.name)
     queue.changed(act, rule_id=rule.id)
+    open_coming(act)
     return True
 
 
@@ -175,7 +177,7 @@ def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: Ru
         if rule.name not in applied.renamed:
             applied.unchanged.append(rule.name)
         return
-    before = start.before_change(act, rule.id) if text.start == "next" else None
+    before = seen_before(act, rule.id) if text.start == "next" else None
     store(act, rule, old, new)
     rule.version += 1
     act.record(
@@ -187,11 +189,18 @@ def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: Ru
         new=trail_values(words, new, parts),
     )
     queue.changed(act, rule_id=rule.id)
-    act.session.flush()
-    if text.start == "next":
+    came = open_coming(act)
+    if before is not None:
+        before = replace(before, deadlines=[*before.deadlines, *came.dates])
         start.hold_back(act, rule_id=rule.id, before=before)
     contents[rule.id] = new
     applied.changed.append(rule.name)
+
+
+def seen_before(act: Act, rule_id: int) -> start.Before:
+    """What the rule had before a change. What was to come anyway is none of the change's."""
+    open_coming(act)
+    return start.before_change(act, rule_id)
 
 
 def create(
@@ -213,7 +222,7 @@ def create(
     contents[rule.id] = new
     act.record("rule_created", rule_id=rule.id, name=rule.name, version=1, new=trail_values(words, new, vars(new)))
     queue.changed(act, rule_id=rule.id)
-    act.session.flush()
+    open_coming(act)
     if text.start == "next":
         start.hold_back(act, rule_id=rule.id)
     applied.created.append(rule.name)

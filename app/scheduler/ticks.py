@@ -15,10 +15,9 @@ from app.config import settings
 from app.database import WEB, borrowed
 from app.ledger import holds
 from app.ledger.align import Delivered, deliver
-from app.ledger.followers import follow
+from app.ledger.coming import open_coming
 from app.ledger.planning import stand_alone
 from app.ledger.scan import Scanned, record_failure, scan
-from app.ledger.series import open_series
 from app.ledger.sweep import sweep
 from app.operations.departures import hand_on_due
 from app.scheduler.heartbeat import silent_after
@@ -92,8 +91,7 @@ def open_dates(act: Act) -> None:
     Committed before the scan judges it. By the rights of the pages: the scheduler's own role may write none of it.
     """
     refuse_a_jump(act, settings())
-    open_series(act)
-    follow(act)
+    open_coming(act)
     hand_on_due(act)
 
 

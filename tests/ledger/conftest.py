@@ -12,9 +12,8 @@ from sqlalchemy import text
 
 from app.database import WEB, borrowed
 from app.ledger.align import Delivered, deliver
-from app.ledger.followers import follow
+from app.ledger.coming import open_coming
 from app.ledger.scan import Scanned, scan
-from app.ledger.series import open_series
 from app.operations.departures import hand_on_due
 from app.queries.facts import read_facts
 from app.queries.owed import Owed, owed
@@ -40,8 +39,7 @@ class Watch:
 
     def scan(self, *, full: bool = True, trigger: str = "command") -> Scanned:
         with self.acme.watching() as act, borrowed(act.session, WEB):
-            open_series(act)
-            follow(act)
+            open_coming(act)
             hand_on_due(act)
         with self.acme.watching() as act:
             return scan(act, trigger=trigger, full=full)

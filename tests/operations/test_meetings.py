@@ -9,9 +9,24 @@ from typing import Any
 
 import pytest
 
+from app.domain.batches import BatchAct
+from app.domain.days_off import DayOff
 from app.domain.errors import Refused
-from app.operations import documents, obligations, people, places, register, releases
+from app.operations import (
+    batch_acts,
+    calendar_changes,
+    days_off,
+    documents,
+    obligations,
+    people,
+    places,
+    register,
+    releases,
+    rules,
+)
+from app.operations.batch_plan import Order
 from app.operations.kinds import KindText, change_kind
+from app.operations.rule_contents import RuleText
 from app.scheduler.ticks import scan_tick
 from app.trail.act import Act
 from tests import factories
@@ -151,6 +166,59 @@ def test_start_next_tells_nothing_of_what_a_series_has_crossed(watch: Watch, how
     watch.scan()
     assert watch.rows("select due_on, threshold from notification_ledger where standing = 'open'") == []
     assert watch.owed().count == 0
+
+
+@pytest.mark.parametrize("how", ["release", "batch"])
+def test_start_next_tells_nothing_of_what_parts_get_with_it(watch: Watch, how: str) -> None:
+    monthly = {"recurrence": "1m", "recurrence_basis": "calendar"}
+    whole = add(watch, "W", D(2027, 3, 5), status="draft", **monthly)
+    part = add(watch, "P", part_of_id=whole, due_from="1d", status="draft")
+    if how == "batch":
+        order = Order(BatchAct.release, start="next")
+        seen = watch.do(lambda act: batch_acts.foresee(act, order, [whole, part]))
+        watch.do(lambda act: batch_acts.apply(act, order, [whole, part], seen.plan.mark, seen.looked))
+    else:
+        for reference in ("P", "W"):
+            on_entry(watch, reference, lambda act, s: register.release(act, s, "next"))
+    watch.scan()
+    assert watch.rows("select reference, threshold from notification_ledger where standing = 'open'") == []
+    assert open_ones(watch, "P")[-1] == "2027-04-04"
+    assert watch.owed().count == 0
+
+
+def test_start_next_tells_nothing_of_a_part_whose_whole_gets_its_date_by_a_file(watch: Watch) -> None:
+    add(watch, "P", part_of_id=add(watch, "W"), due_from="1d")
+    bring(watch, "W,2027-03-08", "reference,due_on", start="next")
+    watch.scan()
+    assert open_ones(watch, "P") == ["2027-03-07"]
+    assert watch.rows("select reference, threshold from notification_ledger where standing = 'open'") == []
+
+
+@pytest.mark.parametrize("name", ["Permits", "Another"])
+def test_a_rule_that_starts_with_the_next_alert_tells_nothing_of_what_it_opens_ahead(watch: Watch, name: str) -> None:
+    whole = add(watch, "W", D(2027, 3, 30), recurrence="1m", recurrence_basis="calendar")
+    add(watch, "P", part_of_id=whole, due_from="1d")
+    watch.scan()
+    told = watch.rows("select id from notification_ledger where standing = 'open' order by id")
+    wide = RuleText(name, thresholds=("120d", "60d", "7d"), channels=("email",), to=("role:officer",), start="next")
+    watch.do(lambda act: rules.apply(act, [wide]))
+    watch.scan()
+    assert watch.rows("select id from notification_ledger where standing = 'open' order by id") == told
+    assert len(open_ones(watch, "P")) == 4
+    assert watch.owed().count == 0
+
+
+def test_days_off_foresee_what_a_series_gets_by_them(watch: Watch) -> None:
+    ahead = RuleText("Ahead", thresholds=("20bd",), channels=("in_app",), to=("role:officer",))
+    watch.do(lambda act: (rules.apply(act, [ahead]), rules.switch(act, "Permits", False)))
+    add(watch, "S", D(2027, 3, 1), recurrence="1m", recurrence_basis="calendar")
+    watch.scan()
+    off = DayOff(D(2027, 3, 8), D(2027, 5, 3), False)
+    seen = watch.do(lambda act: calendar_changes.foresee(act, lambda: days_off.add_day_off(act, "Works", off)))
+    watch.do(lambda act: days_off.add_day_off(act, "Works", off))
+    assert [str(alert.due_on) for alert in seen.alerts] == ["2027-04-01", "2027-05-01"]
+    done = watch.at("2027-03-02T11:01").scan()
+    assert (done.claimed, done.deliveries) == (len(seen.alerts), seen.messages)
 
 
 def test_p4_a_next_date_that_is_closed_already_ends_no_recurrence(watch: Watch) -> None:

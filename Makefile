@@ -39,8 +39,10 @@ run: setup
 
 # Many more random lives, days and obligations than `make test` has time for.
 long: setup
-	ONUS_TEST_LIVES=1000 ONUS_TEST_DAYS_APART=53 ONUS_TEST_OBLIGATIONS=10000 $(BIN)/python -m pytest \
-		tests/ledger/test_life.py tests/ledger/test_three_years.py tests/scheduler/test_many_scans.py
+	ONUS_TEST_LIVES=1000 ONUS_TEST_DAYS_APART=53 ONUS_TEST_OBLIGATIONS=10000 \
+	ONUS_TEST_YEARS=5 ONUS_TEST_WEEKS_APART=1 $(BIN)/python -m pytest \
+		tests/ledger/test_life.py tests/ledger/test_three_years.py tests/ledger/test_year.py \
+		tests/scheduler/test_many_scans.py
 
 # For so many minutes everything breaks at random, from one seed: `make chaos MINUTES=60 SEED=7`.
 MINUTES ?= 10

@@ -136,6 +136,8 @@ def _check_stand_in(act: Act, member: Member, stand_in: Member, from_on: dt.date
     if not stand_in.is_active or stand_in.role == Role.inspector:
         why = "is an inspector, and changes nothing" if stand_in.is_active else "is disabled"
         raise Refused(f"{stand_in.name} {why}: choose somebody else.")
+    if stand_in.account_id is None and not (stand_in.email and stand_in.email_alerts):
+        raise Refused(f"{stand_in.name} has neither a login nor e-mail alerts, and would not be told: choose another.")
     ends = [day - calendars.DAY for day in (stand_in.left_on,) if day is not None]
     ends += [day for day in (stand_in.valid_until,) if day is not None]
     if ends and min(ends) < until_on:

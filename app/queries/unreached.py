@@ -18,10 +18,11 @@ from sqlalchemy.orm import Session
 from app.domain import calendars
 from app.domain.acts import Status
 from app.domain.calendars import Calendar
+from app.domain.days_off import DayOff, calendar_of
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day
-from app.queries.facts import MemberRow, ObligationRow, People, Register, RuleRow, SubjectRow
+from app.queries.facts import MemberRow, ObligationRow, People, Register, RuleRow, SiteRow, SubjectRow
 from app.queries.settings import mail_faults
 from app.queries.watched import Judge
 
@@ -66,6 +67,7 @@ def unreached(register: Register, people: People, now: dt.datetime, lost: Collec
     for row in register.thresholds:
         thresholds[row.rule_id].append(row.threshold)
     subjects = {subject.id: subject for subject in register.subjects}
+    calendar_at = {site.id: calendar_of_site(register, site) for site in register.sites}
     for obligation in register.obligations:
         subject = subjects[obligation.subject_id]
         site = judge.sites[subject.site_id]
@@ -77,8 +79,15 @@ def unreached(register: Register, people: People, now: dt.datetime, lost: Collec
             continue  # Nobody knows its day; the site is reported as a broken watch.
         if today <= obligation.due_on <= today + AHEAD:
             for rule in judge.reach.rules_for(subject):
-                days = alert_days(obligation, thresholds[rule.id], today, Calendar(site.country, site.region))
+                days = alert_days(obligation, thresholds[rule.id], today, calendar_at[site.id])
                 yield from ahead.first_of(rule, subject, obligation, days)
+
+
+def calendar_of_site(register: Register, site: SiteRow) -> Calendar:
+    """Public holidays, and what the organisation takes off there or everywhere."""
+    own = (row for row in register.days_off if row.site_id in (None, site.id))
+    days_off = (DayOff(row.on_day, row.until_day, row.is_yearly) for row in own)
+    return calendar_of(site.country, site.region, days_off)
 
 
 def alert_days(

@@ -8,6 +8,7 @@ import pytest
 
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
+from app.models import Member
 from app.operations import absences, members, people, register
 from app.operations.inspectors import limit_to_kinds
 from app.queries.owed import Owed
@@ -177,6 +178,12 @@ def test_what_cannot_be_an_absence_is_refused_with_words(watch: Watch, crew: dic
         with pytest.raises(Refused, match=words):
             away(watch, who, first, last, stand_in)
     away(watch, dora, 1, 3, bruno)  # On these days Carla is there, so that it is no circle.
+    with watch.acme.acting() as act:
+        nadia = Member(org_id=act.org, name="Nadia", role="staff", email="n@acme.example", email_alerts=False)
+        act.session.add(nadia)
+        act.session.flush()
+    with pytest.raises(Refused, match="Nadia has neither a login nor e-mail alerts"):
+        away(watch, bruno, 20, 22, nadia.id)
     with watch.acme.acting() as act:
         people.add_site(act, "Yard", "Europe/Madrid")
         people.limit_member(act, dora, [factories.site(act, "Yard")])

@@ -9,6 +9,7 @@ import pytest
 from app.queries.facts import (
     AbsenceRow,
     AccountRow,
+    DayOffRow,
     MemberRow,
     MemberSiteRow,
     ObligationRow,
@@ -90,3 +91,18 @@ POSTED = {
 )  # fmt: skip
 def test_what_would_reach_nobody(facts: dict[str, object], expected: list[tuple[str, int, Unheard]]) -> None:
     assert found(**facts) == expected  # type: ignore[arg-type]
+
+
+def test_the_days_are_worked_out_with_the_days_off() -> None:
+    """Ana is away on the day on which the alert comes since the works are closed for a week."""
+    register = Register(
+        sites=[SiteRow(1, "Madrid", "Europe/Madrid", None)],
+        subjects=[SubjectRow(10, 1, 100, "P-1", "watched", owner_member_id=ANA)],
+        obligations=[ObligationRow(1000, 10, day(21))],
+        rules=[RuleRow(5, "Permits", "always", ("in_app",))],
+        thresholds=[ThresholdRow(5, "5bd")],
+        days_off=[DayOffRow(1, day(14), day(18), False), DayOffRow(2, day(7), day(11), False)],
+    )
+    people = People([member(ANA)], BOTH, recipients=[RecipientRow(5, "owner")], absences=[away(7, 8)])
+    [row] = unreached(register, people, NOW)
+    assert (row.alert_on, row.why) == (day(7), Unheard.away)

@@ -36,5 +36,7 @@ def check_ends(posts: dict[int, Post], post: Post, above: Post) -> None:
     while chain[-1].above_id is not None:
         chain.append(posts[chain[-1].above_id])
         if chain[-1] is post:
-            said = ", which is under ".join(quoted(one.name) for one in chain)
-            raise Refused(f"{said} already: choose another post, or none.")
+            under = ", which is under ".join(quoted(one.name) for one in chain[1:])
+            raise Refused(
+                f"{quoted(above.name)} is under {under}, so it cannot be above it: choose another post, or none."
+            )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.ledger.site_days import Combination, SiteDays, read_thresholds
-from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, IS_FOLLOW_UP, REACH, WANTED, WHY_NOT
+from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, IS_FOLLOW_UP, REACH, WANTED, WANTED_AND_CROSSED, WHY_NOT
 from app.trail.act import Act
 
 # Nominal fifths of a day of a threshold, negative after the due date, as `app.domain.thresholds` has them.
@@ -33,8 +33,7 @@ with {REACH}, horizon as materialized (
   select * from unnest(cast(:h_sites as bigint[]), cast(:h_thresholds as text[]), cast(:h_due_through as date[]))
          as h (site_id, threshold, due_through))
 select distinct w.site_id, w.threshold, w.due_on
-from ({WANTED}) w
-join horizon h on h.site_id = w.site_id and h.threshold = w.threshold and w.due_on <= h.due_through
+from ({WANTED_AND_CROSSED}) w
 where not exists (select from notification_ledger l
                   where l.org_id = :org and l.subject_id = w.subject_id and l.rule_id = w.rule_id
                     and l.due_on = w.due_on and l.threshold = w.threshold and {IN_SCOPE.format("l.subject_id")})"""

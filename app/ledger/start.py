@@ -15,7 +15,7 @@ from app.database import SCHEDULER, borrowed
 from app.ledger.planning import plan_simply
 from app.ledger.site_days import SiteDays, read_site_days, read_thresholds
 from app.ledger.standings import TOLD
-from app.models.wanted import IS_FOLLOW_UP, REACH, WANTED
+from app.models.wanted import IS_FOLLOW_UP, REACH, WANTED_AND_CROSSED
 from app.trail.act import Act
 
 NEW = f"""
@@ -25,8 +25,7 @@ with {REACH}, horizon as materialized (
 ), known as materialized (
   select * from unnest(cast(:k_subjects as bigint[]), cast(:k_thresholds as text[])) as k (subject_id, threshold))
 select w.rule_id, w.rule_version, w.subject_id, w.threshold, w.due_on, w.obligation_id, w.site_id, w.reference, w.title
-from ({WANTED}) w
-join horizon h on h.site_id = w.site_id and h.threshold = w.threshold and w.due_on <= h.due_through
+from ({WANTED_AND_CROSSED}) w
 where (cast(:rule as bigint) is null or w.rule_id = :rule)
   and (cast(:obligations as bigint[]) is null or w.obligation_id = any (cast(:obligations as bigint[])))
   and (cast(:seen as bigint[]) is null or w.obligation_id = any (cast(:seen as bigint[])))

@@ -76,13 +76,15 @@ REACHED = f"""
 # One row for each (rule, subject, due date, threshold) that is wanted, crossed or not; then the follow-ups of filings,
 # by every rule that tells of the entry whoever is on it. A follow-up falls on a day of its own, and no snooze silences
 # it. Rules that tell only if nobody is on it have none, since a filing that is pending is somebody.
-WANTED = f"""
+# What the two are joined with stands inside each, since the planner pushes nothing into their union.
+BOTH = f"""
   select r.rule_id, r.rule_version, o.subject_id, t.threshold, o.due_on, o.id as obligation_id,
          s.site_id, s.reference, s.title
   {OF_ENTRIES}
   left join attended n on n.obligation_id = o.id
   {OF_RULES}
   join rule_threshold t on t.org_id = :org and t.rule_id = r.rule_id
+  {{}}
   {REACHED}
     and not ({FILING_PENDING} and o.in_force_meanwhile is not distinct from 'yes')
     and not (s.snoozed_until is not null and d.today < s.snoozed_until and {BEFORE_DUE})
@@ -91,8 +93,15 @@ WANTED = f"""
   select r.rule_id, r.rule_version, o.subject_id, {FOLLOW_UP}, o.due_on, o.id, s.site_id, s.reference, s.title
   {OF_ENTRIES}
   {OF_RULES}
+  {{}}
   {REACHED}
     and {FILING_PENDING} and o.ask_again_on is not null and r.only_if = 'always'"""
+
+WANTED = BOTH.format("", "")
+
+# Those of them that have crossed. Whoever uses it has a table `horizon` by site and threshold.
+BY_HORIZON = "join horizon h on h.site_id = s.site_id and h.threshold = {} and o.due_on <= h.due_through"
+WANTED_AND_CROSSED = BOTH.format(BY_HORIZON.format("t.threshold"), BY_HORIZON.format(FOLLOW_UP))
 
 # Which clause of the predicate fails first, for a claim `l` that is not wanted: the reason that the audit view words.
 WHY_NOT = f"""

@@ -6,6 +6,7 @@ is told to see.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -76,6 +77,13 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def site(real_app: Flask, worker: str, tmp_path: Path) -> Iterator[Site]:
     """`onus web` on the database of `real_app`, on a port of its own."""
+    with serving(real_app, worker, tmp_path) as served:
+        yield served
+
+
+@contextlib.contextmanager
+def serving(real_app: Flask, worker: str, tmp_path: Path, **given: str) -> Iterator[Site]:
+    """The same with these settings beside; several may serve one database, each at an instant of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -85,6 +93,7 @@ def site(real_app: Flask, worker: str, tmp_path: Path) -> Iterator[Site]:
         "ONUS_ENV": "test",
         "ONUS_HOME": str(tmp_path),
         "ONUS_SECRET_KEY": "of the tests",
+        **given,
     }
     command = [sys.executable, "-m", "app", "web", "--port", str(port), "--workers", "1"]
     with subprocess.Popen(command, cwd=ROOT, env=environment) as server:
@@ -111,8 +120,8 @@ def tab(site: Site, chromium: Browser) -> Iterator[Callable[..., Tab]]:
     """`tab()` opens a page; `tab(javascript=False)` one without script. At the end no fault may have been heard."""
     contexts, tabs = [], []
 
-    def opened(javascript: bool = True, width: int = 1280) -> Tab:
-        context = chromium.new_context(java_script_enabled=javascript, viewport={"width": width, "height": 900})
+    def opened(javascript: bool = True, width: int = 1280, height: int = 900) -> Tab:
+        context = chromium.new_context(java_script_enabled=javascript, viewport={"width": width, "height": height})
         context.set_default_timeout(15_000)
         contexts.append(context)
         tabs.append(Tab(context.new_page(), site.url))

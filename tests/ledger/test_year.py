@@ -43,7 +43,7 @@ from tests.ledger.conftest import Watch
 from tests.ledger.test_mail_hours import Mail
 
 SEEDS = range(int(os.environ.get("ONUS_TEST_YEARS", "1")))  # `make long` lives through more years,
-APART = int(os.environ.get("ONUS_TEST_WEEKS_APART", "13"))  # and has more weeks with a look a day.
+APART = int(os.environ.get("ONUS_TEST_WEEKS_APART", "26"))  # and has more weeks with a look a day.
 START = dt.datetime(2027, 1, 4, tzinfo=dt.UTC)
 DAYS = 365
 DAY = dt.timedelta(days=1)

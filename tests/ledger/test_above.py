@@ -124,7 +124,8 @@ def test_whoever_acts_before_the_day_spares_the_post_above(plant: Plant) -> None
     assert plant.at("2027-05-06T09:00") == [BRUNO], "sent back"
     plant.says("2027-05-06T10:00")
     plant.watch.at("2027-05-06T10:01").do(lambda act: register.assign(act, entry(act), member_id=plant.people["Carla"]))
-    assert plant.at("2027-05-07T09:00") == [BRUNO], "handed over"
+    handed_over = [BRUNO, ("Carla", "delivered", "owner", None)]
+    assert plant.at("2027-05-07T09:00") == handed_over, "whoever is responsible now, and nobody above"
 
 
 def test_a_promise_holds_it_back_until_it_lapses_and_a_filing_until_it_ends(plant: Plant) -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.real_commits
 
 CLOCK = iso(NOW)  # 1 March 2027, noon in Madrid
 AT_ONCE, WITHOUT_LOCK = 8, 4  # scans
-MANY = int(os.environ.get("ONUS_TEST_OBLIGATIONS", "1500"))  # `make long` has more.
+MANY = int(os.environ.get("ONUS_TEST_OBLIGATIONS", "600"))  # `make long` has more.
 
 COUNTED = ("claimed", "superseded", "reopened", "deliveries", "withdrawn", "cancelled")
 

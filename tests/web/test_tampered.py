@@ -35,7 +35,7 @@ NONSENSE = ["x", "-1", str(2**63), str(NO_NUMBER_OF_OURS), "9" * 18 + "." + "9" 
 
 ENTRY = {"reference": "N-1", "kind": "{own_kind_id}", "site": "{own_site_id}"}
 RULE = {"name": "N", "usual": "30d", "channels": "email", "to": "owner"}
-PERSON = {"email": "new@acme.example", "name": "N", "role": "staff"}
+PERSON = {"email": "new@acme.example", "name": "N", "role": "staff", "email_alerts": "yes"}
 FORMS = [
     ("register/new", ENTRY | {"kind": "{kind_id}"}),
     ("register/new", ENTRY | {"site": "{site_id}"}),

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from app.models import Account, Member, RememberedPhone
@@ -26,7 +26,7 @@ def owner_of(session: Session, token_sha256: str, now: dt.datetime) -> tuple[int
         select(Account.id, Account.name)
         .join(RememberedPhone, RememberedPhone.account_id == Account.id)
         .where(RememberedPhone.token_sha256 == token_sha256, Account.is_active)
-        .where(RememberedPhone.forgotten_at.is_(None), RememberedPhone.expires_at > now)
+        .where(*_remembered(now))
     )
     row = session.execute(query).one_or_none()
     return (row.id, row.name) if row else None
@@ -35,11 +35,7 @@ def owner_of(session: Session, token_sha256: str, now: dt.datetime) -> tuple[int
 def phones_of(session: Session, account_id: int, now: dt.datetime) -> Sequence[Phone]:
     """The phones that stay signed in now, the last one first."""
     columns = (RememberedPhone.id, RememberedPhone.name, RememberedPhone.created_at, RememberedPhone.expires_at)
-    query = select(*columns).where(
-        RememberedPhone.account_id == account_id,
-        RememberedPhone.forgotten_at.is_(None),
-        RememberedPhone.expires_at > now,
-    )
+    query = select(*columns).where(RememberedPhone.account_id == account_id, *_remembered(now))
     return [Phone(*row) for row in session.execute(query.order_by(RememberedPhone.id.desc()))]
 
 
@@ -50,6 +46,11 @@ def count_phones(session: Session, org: int, member_id: int, now: dt.datetime) -
         .select_from(RememberedPhone)
         .join(Member, Member.account_id == RememberedPhone.account_id)
         .where(Member.org_id == org, Member.id == member_id)
-        .where(RememberedPhone.forgotten_at.is_(None), RememberedPhone.expires_at > now)
+        .where(*_remembered(now))
     )
     return session.scalar(query) or 0
+
+
+def _remembered(now: dt.datetime) -> tuple[ColumnElement[bool], ...]:
+    """Neither forgotten nor over."""
+    return RememberedPhone.forgotten_at.is_(None), RememberedPhone.expires_at > now

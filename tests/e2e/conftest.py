@@ -1,5 +1,8 @@
 """A browser on the real thing: a database with real commits, `onus web` in its own process, Debian's Chromium.
 
+The pages live at the instant of the factories, as everything else in a test does: on a story of the host's own day
+Madrid is at tomorrow from 23:00 UTC on.
+
 The watch is poked by hand: insert history, poke the tick, look at the page. No sleeps: Playwright waits for what it
 is told to see.
 """
@@ -7,6 +10,7 @@ is told to see.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import socket
@@ -23,7 +27,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from tests.conftest import settings_of
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 
 ROOT = Path(__file__).parents[2]
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -76,7 +80,8 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def site(real_app: Flask, worker: str, tmp_path: Path) -> Iterator[Site]:
-    """`onus web` on the database of `real_app`, on a port of its own."""
+    """`onus web` on the database of `real_app`, on a port of its own; both live at NOW."""
+    real_app.extensions["onus_settings"] = dataclasses.replace(settings_of(f"real_{worker}"), clock=NOW)
     with serving(real_app, worker, tmp_path) as served:
         yield served
 
@@ -91,6 +96,7 @@ def serving(real_app: Flask, worker: str, tmp_path: Path, **given: str) -> Itera
     environment = os.environ | {
         "ONUS_DATABASE_URL": str(chosen.database_url),
         "ONUS_ENV": "test",
+        "ONUS_CLOCK": NOW.isoformat(),
         "ONUS_HOME": str(tmp_path),
         "ONUS_SECRET_KEY": "of the tests",
         **given,

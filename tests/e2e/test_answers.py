@@ -13,19 +13,19 @@ from playwright.sync_api import Page, expect
 from app.operations import people
 from tests import factories
 from tests.e2e.conftest import Site, Tab
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.people import OFFICER, STAFF
 from tests.web.conftest import HASH, PASSWORD
 from tests.web.test_answer_checks import JPEG
 
 OpenTab = Callable[..., Tab]
-TODAY = dt.datetime.now(dt.UTC).date()
+TODAY = NOW.date()
 SMALLEST = 44  # px: what a thumb in a glove hits.
 
 
 @pytest.fixture
 def acme(site: Site) -> Acme:
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         bruno = people.add_member(act, STAFF, "staff", "Bruno", HASH)
         people.add_member(act, OFFICER, "officer", "Ana", HASH)

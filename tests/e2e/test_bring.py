@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from app.scheduler.import_tick import Imports
 from tests import factories
 from tests.conftest import settings_of
 from tests.e2e.conftest import Site, Tab
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.web.conftest import ADMIN, HASH, PASSWORD
 
 OpenTab = Callable[..., Tab]
@@ -33,7 +32,7 @@ NASTY = (
 
 @pytest.fixture
 def acme(site: Site) -> Acme:
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)
     return made
@@ -78,6 +77,7 @@ def scheduler(site: Site, worker: str, tmp_path: Path, monkeypatch: pytest.Monke
     for name, word in {
         "DATABASE_URL": settings_of(f"real_{worker}").database_url,
         "ENV": "test",
+        "CLOCK": NOW.isoformat(),
         "HOME": tmp_path,
     }.items():
         monkeypatch.setenv(f"ONUS_{name}", str(word))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.real_commits
 
 @pytest.fixture
 def acme(site: Site) -> Acme:
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)
         factories.subject(act, "P-1", DUE)

@@ -14,10 +14,9 @@ from app.operations.rule_contents import RuleText
 from tests import factories
 from tests.e2e.conftest import Site, Tab
 from tests.e2e.test_papers import sign_in, violations
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.web.conftest import ADMIN, HASH
 
-NOW = dt.datetime.now(dt.UTC)
 TODAY = NOW.date()
 UNTIL = TODAY + dt.timedelta(days=700)
 CONDITIONS = (

@@ -13,7 +13,7 @@ from app.operations import people
 from tests import factories
 from tests.e2e.conftest import Site, Tab
 from tests.e2e.test_story import Mouse
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.people import PASSWORD, STAFF
 from tests.web.conftest import HASH
 
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.real_commits
 
 @pytest.fixture
 def acme(site: Site) -> Acme:
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         bruno = people.add_member(act, STAFF, "staff", "Bruno", HASH)
-        factories.subject(act, "P-1", dt.date.today() + dt.timedelta(days=9), owner_member_id=bruno)  # noqa: DTZ011
+        factories.subject(act, "P-1", NOW.date() + dt.timedelta(days=9), owner_member_id=bruno)
         factories.rule(act, "Permits", ("7d",), ("owner",), ("email",))
     return made
 

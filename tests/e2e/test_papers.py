@@ -13,17 +13,17 @@ from playwright.sync_api import Page, expect
 from app.operations import documents, people
 from tests import factories
 from tests.e2e.conftest import Site, Tab
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.web.conftest import ADMIN, HASH, PASSWORD
 
 OpenTab = Callable[..., Tab]
 PDF = b"%PDF-1.7\n%%EOF\n"
-TODAY = dt.datetime.now(dt.UTC).date()
+TODAY = NOW.date()
 
 
 @pytest.fixture
 def acme(site: Site) -> Acme:
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)
         vessel = factories.subject(act, "PV-07", TODAY + dt.timedelta(days=9), title="Vessel", recurrence="1y")

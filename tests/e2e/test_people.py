@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from flask import Flask
@@ -15,12 +14,11 @@ from app.operations import people
 from tests import factories
 from tests.e2e.conftest import Site, Tab, serving
 from tests.e2e.test_answers import fits, press, sign_in
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.people import ADMIN, STAFF
 from tests.web.conftest import HASH
 
-NOW = dt.datetime.now(dt.UTC)
-TODAY = NOW.astimezone(ZoneInfo("Europe/Madrid")).date()
+TODAY = NOW.date()
 DAY = dt.timedelta(days=1)
 MANY = 60
 CARLA, MARTA = "carla@acme.example", "marta@acme.example"
@@ -29,7 +27,7 @@ CARLA, MARTA = "carla@acme.example", "marta@acme.example"
 @pytest.fixture
 def acme(site: Site) -> Acme:
     """Gil is responsible for sixty entries, of which one is due soon; Bruno for one, and Marta is above him."""
-    made = factories.acme(now=NOW)
+    made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)
         bruno, carla, marta = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -34,7 +33,7 @@ def mailing(monkeypatch: pytest.MonkeyPatch, server: Running) -> str:  # noqa: F
 
 @pytest.fixture
 def acme(mailing: str, site: Site) -> Acme:
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)
         factories.rule(act, to=("role:admin",), channels=("email", "in_app"))

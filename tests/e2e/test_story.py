@@ -17,18 +17,18 @@ from playwright.sync_api import Page, expect
 from app.operations import people
 from tests import factories
 from tests.e2e.conftest import Site, Tab
-from tests.factories import Acme
+from tests.factories import NOW, Acme
 from tests.web.conftest import ADMIN, HASH, PASSWORD
 
 OpenTab = Callable[..., Tab]
-TODAY = dt.datetime.now(dt.UTC).date()
+TODAY = NOW.date()
 DUE = TODAY + dt.timedelta(days=20)
 
 
 @pytest.fixture
 def acme(site: Site) -> Acme:
     """An empty organisation with its first administrator, made as `onus org add` and `onus member add` do."""
-    made = factories.acme(now=dt.datetime.now(dt.UTC))
+    made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)
     return made

@@ -286,6 +286,12 @@ def test_migrations_keep_the_law_of(law: str) -> None:
     assert not faults, "\n".join(faults)
 
 
+def test_the_stories_in_the_browser_live_on_a_day_of_their_own() -> None:
+    """From 23:00 UTC on Madrid is at tomorrow: a story that took the host's day would be told wrongly at night."""
+    faults = [fault for module in modules("tests/e2e") for fault in clock(module)]
+    assert not faults, "\n".join(faults)
+
+
 def faults_of_template(path: str, source: str) -> Iterator[str]:
     if (length := len(source.splitlines())) > LONGEST_TEMPLATE:
         yield f"{path}: {length} lines"

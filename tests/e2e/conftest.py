@@ -22,25 +22,30 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from app.config import settings
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from tests.conftest import settings_of
+from tests.conftest import create_database, settings_of
 from tests.factories import NOW, Acme
 
 ROOT = Path(__file__).parents[2]
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
         "--disable-component-update", "--disable-sync"]  # fmt: skip
+PATIENCE = 30_000  # ms, for a machine that is busy with other things; nothing waits longer than it has to.
 KNOWN = ("422 (UNPROCESSABLE", "Failed to load resource")  # The browser's own line about each refused form.
 
 
 @dataclass
 class Site:
-    """The running pages, and the organisation behind them once a test has made one."""
+    """The running pages and the application on the database behind them; both live at NOW."""
 
     url: str
     app: Flask
+
+    def __post_init__(self) -> None:
+        self.app.extensions["onus_settings"] = dataclasses.replace(settings(), clock=NOW)
 
     def tick(self, acme: Acme) -> None:
         for deed in (scan, deliver):
@@ -72,23 +77,29 @@ class Tab:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """Chromium of the PATH, else the one that Playwright has installed; `make setup` sees to one of them."""
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGS)
         yield browser
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def pages(worker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`onus web`, started once: each test gives it a new database of the same name, and it finds its way there."""
+    create_database(f"real_{worker}")
+    with serving(worker, tmp_path_factory.mktemp("pages")) as url:
+        yield url
+
+
 @pytest.fixture
-def site(real_app: Flask, worker: str, tmp_path: Path) -> Iterator[Site]:
-    """`onus web` on the database of `real_app`, on a port of its own; both live at NOW."""
-    real_app.extensions["onus_settings"] = dataclasses.replace(settings_of(f"real_{worker}"), clock=NOW)
-    with serving(real_app, worker, tmp_path) as served:
-        yield served
+def site(pages: str, real_app: Flask) -> Site:
+    return Site(pages, real_app)
 
 
 @contextlib.contextmanager
-def serving(real_app: Flask, worker: str, tmp_path: Path, **given: str) -> Iterator[Site]:
-    """The same with these settings beside; several may serve one database, each at an instant of its own."""
+def serving(worker: str, home: Path, **given: str) -> Iterator[str]:
+    """`onus web` on a port of its own; several may serve one database, each at an instant of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -97,7 +108,7 @@ def serving(real_app: Flask, worker: str, tmp_path: Path, **given: str) -> Itera
         "ONUS_DATABASE_URL": str(chosen.database_url),
         "ONUS_ENV": "test",
         "ONUS_CLOCK": NOW.isoformat(),
-        "ONUS_HOME": str(tmp_path),
+        "ONUS_HOME": str(home),
         "ONUS_SECRET_KEY": "of the tests",
         **given,
     }
@@ -105,7 +116,7 @@ def serving(real_app: Flask, worker: str, tmp_path: Path, **given: str) -> Itera
     with subprocess.Popen(command, cwd=ROOT, env=environment) as server:
         try:
             wait_for(port, server)
-            yield Site(f"http://127.0.0.1:{port}", real_app)
+            yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
             server.wait(15)
@@ -128,7 +139,7 @@ def tab(site: Site, chromium: Browser) -> Iterator[Callable[..., Tab]]:
 
     def opened(javascript: bool = True, width: int = 1280, height: int = 900) -> Tab:
         context = chromium.new_context(java_script_enabled=javascript, viewport={"width": width, "height": height})
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         tabs.append(Tab(context.new_page(), site.url))
         return tabs[-1]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from playwright.sync_api import Locator, expect
 
 from app.operations import people
@@ -119,7 +118,7 @@ def promise(site: Site, acme: Acme, bruno: Tab, adela: Tab) -> None:
 
 
 def test_a_leaver_a_holiday_and_a_manager_told_because_nobody_acted(
-    site: Site, acme: Acme, tab: Callable[..., Tab], real_app: Flask, worker: str, tmp_path: Path
+    site: Site, acme: Acme, tab: Callable[..., Tab], worker: str, tmp_path: Path
 ) -> None:
     adela, bruno, carla = (phone(tab, email) for email in (ADMIN, STAFF, CARLA))
     hand_over(site, acme, adela, carla)
@@ -127,9 +126,9 @@ def test_a_leaver_a_holiday_and_a_manager_told_because_nobody_acted(
     promise(site, acme, bruno, adela)
     acme.now = NOW + 2 * DAY
     site.tick(acme)
-    with serving(real_app, worker, tmp_path, ONUS_CLOCK=acme.now.isoformat()) as later:
+    with serving(worker, tmp_path, ONUS_CLOCK=acme.now.isoformat()) as later:
         marta = tab(True, 320, 640)
-        marta.url = later.url
+        marta.url = later
         sign_in(marta, MARTA)
         expect(inbox(marta)).to_contain_text("Sample")
         expect(inbox(marta)).to_contain_text("Bruno: On it until")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from flask import Flask
 from playwright.sync_api import expect
 
 from app.channels.smtp import SmtpChannel
@@ -17,22 +19,26 @@ from app.scheduler.sender import Sender
 from tests import factories
 from tests.channels.conftest import mail_process, server  # noqa: F401  (fixtures)
 from tests.chaos.smtp_server import Running
-from tests.e2e.conftest import Site, Tab
+from tests.e2e.conftest import Site, Tab, serving
 from tests.e2e.test_story import Mouse, sign_in
 from tests.factories import Acme
 from tests.web.conftest import ADMIN, HASH
 
 
 @pytest.fixture
-def mailing(monkeypatch: pytest.MonkeyPatch, server: Running) -> str:  # noqa: F811
-    """The pages' process knows of a mail server, to which it must not speak."""
-    address = f"smtp://127.0.0.1:{server.port}?tls=none"
-    monkeypatch.setenv("ONUS_SMTP_URL", address)
-    return address
+def mailing(server: Running) -> str:  # noqa: F811
+    return f"smtp://127.0.0.1:{server.port}?tls=none"
 
 
 @pytest.fixture
-def acme(mailing: str, site: Site) -> Acme:
+def site(mailing: str, real_app: Flask, worker: str, tmp_path: Path) -> Iterator[Site]:
+    """Pages that know of a mail server, to which they must not speak."""
+    with serving(worker, tmp_path, ONUS_SMTP_URL=mailing) as url:
+        yield Site(url, real_app)
+
+
+@pytest.fixture
+def acme(site: Site) -> Acme:
     made = factories.acme()
     with made.acting() as act:
         people.add_member(act, ADMIN, "admin", "Adela", HASH)

@@ -251,9 +251,7 @@ def _order(sight: Sight, filters: Filters, whole: Any, due_on: ColumnElement[Any
 def _conditions(session: Session, sight: Sight, filters: Filters, entries: CTE) -> list[ColumnElement[bool]]:
     found, columns = [], entries.c
     if filters.text.strip():
-        in_reference = columns.reference_key.contains(fold_reference(filters.text), autoescape=True)
-        in_title = columns.title.icontains(filters.text.strip(), autoescape=True)
-        found.append(or_(in_reference, in_title, columns.id.in_(numbered(sight.org, filters.text))))
+        found.append(matches(sight.org, filters.text, columns))
     if filters.site_id is not None:
         found.append(columns.site_id == filters.site_id)
     if filters.kind_id is not None:
@@ -271,6 +269,13 @@ def _conditions(session: Session, sight: Sight, filters: Filters, entries: CTE) 
     elif filters.shown != Shown.all:
         found.append(_state(filters.shown, columns))
     return found
+
+
+def matches(org: int, text: str, columns: Any) -> ColumnElement[bool]:
+    """Whether a part of the reference or of the title is so, or a paper that the entry ever had has this number."""
+    in_reference = columns.reference_key.contains(fold_reference(text), autoescape=True)
+    in_title = columns.title.icontains(text.strip(), autoescape=True)
+    return or_(in_reference, in_title, columns.id.in_(numbered(org, text)))
 
 
 def _unwatched(session: Session, sight: Sight) -> list[watched.Unwatched]:

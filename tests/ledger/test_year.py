@@ -19,6 +19,7 @@ from structlog.testing import capture_logs
 from app.domain.acts import Held, MoveReason, SnoozeReason
 from app.domain.days_off import DayOff
 from app.domain.errors import Refused
+from app.domain.hindsight import Entry
 from app.domain.mail_hours import Rest
 from app.ledger.scan import Scanned
 from app.models import Member
@@ -36,7 +37,9 @@ from app.operations import (
 )
 from app.operations.mail_hours import OwnHours
 from app.operations.rule_contents import RuleText
+from app.queries.as_of import entries_at, read_as_of, read_told
 from app.queries.owed import Owed
+from app.queries.sight import read_sight
 from app.trail.act import Act
 from tests import factories
 from tests.ledger.conftest import Watch
@@ -74,6 +77,22 @@ where exists (select from notification_ledger c join acknowledgement a on a.clai
                 and a.until_on between l.crossed_on and cast(l.claimed_at as date))"""
 
 
+REMEMBERED_EVERY = 41  # days
+# What the register says, and who was told and has answered, as a recording made at the time has it.
+REGISTER = """
+select s.id, s.title, s.site_id, s.owner_member_id, s.owner_post_id, s.holder_id, s.status, s.snoozed_until,
+       (select array_agg(array[o.id::text, o.due_on::text, o.outcome, o.met_on::text] order by o.id)
+        from obligation o where o.subject_id = s.id)
+from subject s order by s.id"""
+TOLD_THEN = """
+select l.subject_id, m.name, x.channel, l.due_on, l.threshold from delivery x
+join notification_ledger l on l.id = x.claim_id join member m on m.id = x.recipient_id where x.state = 'delivered'
+union all select l.subject_id, m.name, a.answer, l.due_on, l.threshold from acknowledgement a
+join notification_ledger l on l.id = a.claim_id join member m on m.id = a.member_id
+where a.taken_back_at is null and a.sent_back_at is null"""
+MICROSECOND = dt.timedelta(microseconds=1)
+
+
 class Year:
     """A seeded life: `chance` alone decides what happens, so that a year that fails can be lived through again."""
 
@@ -81,6 +100,7 @@ class Year:
         self.watch, self.chance = watch, random.Random(seed)
         self.mail = Mail(watch)
         self.hired = 0
+        self.recordings: dict[dt.datetime, tuple[list[Any], list[Any]]] = {}
         watch.acme.now = START
         watch.do(self.furnish)
 
@@ -140,7 +160,21 @@ class Year:
             is_busy = number // 7 % APART == 0
             if is_busy != (self.chance.random() < OUTAGE):
                 self.look()
+            if number % REMEMBERED_EVERY == 0:
+                self.recordings[self.watch.acme.now + MICROSECOND] = self.recorded()
         self.look()
+
+    def recorded(self) -> tuple[list[Any], list[Any]]:
+        return self.watch.rows(REGISTER), sorted(self.watch.rows(TOLD_THEN))
+
+    def remembered(self, instant: dt.datetime) -> tuple[list[Any], list[Any]]:
+        """What the view of a past instant says, in the form of a recording."""
+        with self.watch.acme.acting() as act:
+            sight = read_sight(act.session, act.org, self.ana, act.now)
+            ids = [row.subject_id for row in read_as_of(act.session, sight, instant).rows]
+            then, told = entries_at(act.session, act.org, ids, instant), read_told(act.session, act.org, ids, instant)
+        rows = [(id, *row_of(then[id])) for id in ids]
+        return rows, sorted((id, t.person, t.how, t.due_on, t.threshold) for id in told for t in told[id])
 
     def somebody(self) -> int:
         return self.chance.choice(self.crew)
@@ -244,6 +278,17 @@ class Year:
         people.set_email_alerts(act, who.id, not who.email_alerts)
 
 
+def row_of(entry: Entry) -> tuple[Any, ...]:
+    facts = entry.facts
+    until = facts["snoozed_until"]
+    dates = [
+        [str(id), str(one.due_on), one.outcome, str(one.met_on) if one.met_on else None]
+        for id, one in sorted(entry.deadlines.items())
+    ]
+    plain = [facts[name] for name in ("title", "site_id", "owner_member_id", "owner_post_id", "holder_id", "status")]
+    return (*plain, dt.date.fromisoformat(until) if isinstance(until, str) else until, dates or None)
+
+
 DEEDS: dict[Callable[[Year, Act], None], int] = {
     Year.answer: 14, Year.take_back: 2, Year.decide: 5, Year.close: 4, Year.move: 1, Year.snooze: 1, Year.go_away: 4,
     Year.come_back: 1, Year.leave: 1, Year.stay: 1, Year.change_hands: 1, Year.take_off: 1, Year.choose_hours: 1,
@@ -264,6 +309,8 @@ def test_p4_nothing_is_owed_through_a_year_of_absences_promises_and_leavers(watc
     with capture_logs() as logs:
         year.pass_by()
     assert [line for line in logs if line["log_level"] == "error"] == [], "the fast way missed what everything has"
+    for instant, recording in year.recordings.items():
+        assert year.remembered(instant) == recording, instant
     seen = Counter(dict(watch.rows(SEEN)))
     [(seen["claim: after a promise"],)] = watch.rows(LAPSED)
     missing = [what for what in FULL_YEAR if not seen[what]]

@@ -37,6 +37,7 @@ LISTS = (
     "/alerts",
     "/checks",
     "/off-the-watch",
+    "/past",
 )
 
 
@@ -268,6 +269,29 @@ def test_what_was_taken_off_the_watch_says_who_why_and_whether_it_is_still_so(br
     assert "Rule switched off" in rows["Permits"]
     older = browser(INSPECTOR).get(f"/o/acme/evidence/off-the-watch?until={days(-1)}").text
     assert "None: nothing was taken off the watch" in older
+
+
+def test_the_register_as_it_stood_and_who_had_been_told_by_then(browser: SignIn, told: Acme) -> None:
+    """Everything since is taken back; what was told later, or entered later, is not there."""
+    with told.acting(NOW - 24 * HOUR) as act:
+        one = register.find_subject(act, "P-1")
+        register.retitle(act, one, "Another name")
+        obligations.close(act, obligations.find_obligation(act, one).id, "not_required", reason="not_required")
+        register.archive(act, one, "sold")
+        place = {"site_id": factories.site(act), "kind_id": factories.kind(act)}
+        register.add_subject(act, register.Entry(reference="N-1", due_on=days(90), **place))
+    dana = browser(INSPECTOR)
+    early, before, after = (dana.get(f"/o/acme/evidence/past?on={days(n)}").text for n in (-11, -2, -1))
+    assert references(before) == ["P-1", "P-2"]
+    assert references(after) == ["P-1", "P-2", "N-1"]
+    assert [("Another name" in page, "Archived" in page, "Closed:" in page) for page in (before, after)] == [
+        (False, False, False),
+        (True, True, True),
+    ]
+    assert "Bruno, 30 days before, in the app" in before
+    assert "Bruno, 30 days before" not in early
+    assert references(dana.get(f"/o/acme/evidence/past?on={days(-1)}&q=another").text) == ["P-1"]
+    assert "This day is not over yet" in dana.get(f"/o/acme/evidence/past?on={days(0)}").text
 
 
 def test_an_inspector_who_is_limited_to_sites_sees_these_alone(browser: SignIn, told: Acme) -> None:

@@ -113,6 +113,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/evidence/alerts/<int:claim_id>": (READERS, 200),
     "GET /o/<slug>/evidence/checks": (READERS, 200),
     "GET /o/<slug>/evidence/off-the-watch": (READERS, 200),
+    "GET /o/<slug>/evidence/past": (READERS, 200),
     "GET /o/<slug>/settings": (MANAGERS, 200),
     "POST /o/<slug>/settings": (ADMINS, 422),
     "GET /o/<slug>/settings/sites": (MANAGERS, 200),

@@ -227,6 +227,7 @@ def test_every_list_that_ends(browser: SignIn, own: Furnished) -> None:
     asked |= {f"/o/acme/rules?after={NO_SUCH}": adela, "/o/acme/register?q=nothing+like+it": dana}
     asked |= {"/o/acme/evidence/alerts?reference=none": dana, "/o/acme/evidence/alerts?from=x&until=2027-01-01": dana}
     asked |= {"/o/acme/evidence/off-the-watch?from=2020-01-01&until=2020-01-02": dana}
+    asked |= {f"/o/acme/evidence/past?{name}": dana for name in ("on=2020-01-01", "q=nothing+like+it", "on=x")}
     check_pages({where: person.get(where).text for where, person in asked.items()}, "admin")
 
 

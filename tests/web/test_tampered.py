@@ -27,7 +27,7 @@ QUERIES = [
 
 LISTS = ["settings/sites", "settings/kinds", "settings/people", "settings/posts", "rules", "register", "inbox",
          "evidence/alerts", "evidence/checks", "evidence/undelivered", "evidence/nobody-to-tell", "evidence/returned",
-         "evidence/off-the-watch", "evidence/silent", "today/overdue", "today/unwatched",
+         "evidence/off-the-watch", "evidence/past", "evidence/silent", "today/overdue", "today/unwatched",
          "calendar/agenda"]  # fmt: skip
 
 NONSENSE = ["x", "-1", str(2**63), str(NO_NUMBER_OF_OURS), "9" * 18 + "." + "9" * 18, "%00", "%F0%28", "٣", "member:",
@@ -114,6 +114,7 @@ def test_an_address_that_was_tampered_with_is_no_fault_of_ours(browser: SignIn, 
     wheres += [f"/o/acme/register?{name}={nonsense}" for name in ("q", "site", "kind", "responsible", "state", "sort")]
     wheres += [f"/o/acme/evidence/alerts?{name}={nonsense}" for name in ("site", "rule", "state", "from", "reference")]
     wheres += [f"/o/acme/evidence/off-the-watch?{name}={nonsense}" for name in ("from", "until")]
+    wheres += [f"/o/acme/evidence/past?{name}={nonsense}" for name in ("on", "q")]
     wheres += [f"/o/acme/today/unwatched?{name}={nonsense}" for name in ("site", "why")]
     wheres += [f"/o/acme/{page}/{nonsense}" for page in ("register", "rules", "settings/sites", "inbox")]
     wheres += [f"/o/acme/today/{nonsense}", f"/o/{nonsense}/register", f"/login?next={nonsense}", f"/{nonsense}"]

@@ -1,8 +1,9 @@
 """Who stands in for whom today, as part of the routing of claims: each deputy's deputy is followed to the last one.
 
 An absence counts by the date of the entry's site. It changes who is told only while both the absent and the stand-in
-are there at all and may see the entry: else the absent person is told as if present, so that nothing is lost. Whether
-they may depends on its site and its kind, so that covers are found for each pair of these that a live claim has.
+are there at all and may see the entry, and while a channel of the rule reaches the stand-in: else the absent person is
+told as if present, so that nothing is lost. That depends on site, kind and channels, so that covers are found for each
+of these that a live claim has.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ DEEPEST = 10  # Stand-ins of stand-ins. Loops are refused where absences are ent
 
 # Whoever may have read it, in whose place: the person who comes back is not told the same once more.
 MAY_HAVE_READ = ", ".join(f"'{state}'" for state in (State.handing_over, State.delivered, State.in_doubt))
+
+# What is told beside the rule: officers, in the app, when a message came back.
+IN_APP = "array['in_app']"
 
 WAS_TOLD = ", ".join(f"'{state}'" for state in sorted(TOLD))
 
@@ -52,9 +56,17 @@ spot as materialized (
   from standing_in c join stand_in n on n.site_id = c.site_id and n.kind_id = c.kind_id and n.member_id = c.told_id
   where c.hops < {DEEPEST}
 
-), cover as materialized (
-  select distinct on (site_id, kind_id, member_id) site_id, kind_id, member_id, told_id
-  from standing_in order by site_id, kind_id, member_id, hops desc
+), means as materialized (
+  select channels from alert_rule where org_id = :org union select {IN_APP}
+
+), cover as materialized (  -- the last in the row whom one of the channels reaches
+  select distinct on (c.site_id, c.kind_id, n.channels, c.member_id) c.site_id, c.kind_id, n.channels, c.member_id,
+         c.told_id
+  from standing_in c
+  join member m on m.org_id = :org and m.id = c.told_id
+  join means n on 'in_app' = any (n.channels) and m.account_id is not null
+               or 'email' = any (n.channels) and m.email is not null and m.email_alerts
+  order by c.site_id, c.kind_id, n.channels, c.member_id, c.hops desc
 
 ), told_for as materialized (
   select y.claim_id, y.channel, y.covers_id, bool_or(y.state in ({MAY_HAVE_READ})) as may_have_read
@@ -75,4 +87,5 @@ COVERED = f"""
               then least(v.rank, 3) else v.rank end as rank
   from worded v
   join live l on l.id = v.id
-  left join cover k on k.site_id = l.site_id and k.kind_id = l.kind_id and k.member_id = v.member_id"""
+  left join cover k on k.site_id = l.site_id and k.kind_id = l.kind_id and k.channels = v.channels
+                   and k.member_id = v.member_id"""

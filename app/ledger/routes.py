@@ -12,7 +12,7 @@ from typing import Any
 
 from app.domain.delivery import TABLE_REASONS
 from app.ledger.above import ABOVE
-from app.ledger.covers import COVER, COVERED
+from app.ledger.covers import COVER, COVERED, IN_APP
 from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
@@ -116,7 +116,7 @@ holder_of_post as materialized (
   join alert_rule r on r.org_id = :org and r.id = l.rule_id
   where l.came_back or not v.is_fallback
   union all
-  select l.id, m.id, 'returned', 8, array['in_app'], false
+  select l.id, m.id, 'returned', 8, {IN_APP}, false
   from live l join member m on m.org_id = :org and m.role in ('officer', 'admin')
   where l.came_back
 
@@ -143,6 +143,8 @@ holder_of_post as materialized (
   order by l.id, m.id, c.channel, v.rank, v.covers_id nulls first
 )"""
 
+AWAY = "select from cover k where k.site_id = v.site_id and k.kind_id = v.kind_id and k.member_id = x.recipient_id"
+
 ROUTE = f"""
 with recursive {REACH}, wanted as materialized ({WANTED_AND_OPEN}), live as materialized ({LIVE}), {AUDIENCE},
 
@@ -155,7 +157,7 @@ waiting as materialized (
 ), wrong as materialized (  -- 1. what waits to leave and should not, and why
   select x.id,
          case when v.id is not null and x.channel <> all (r.channels) then 'channel_off'
-              when v.id is not null and k.member_id is not null then 'away'
+              when v.id is not null and exists ({AWAY}) then 'away'
               when v.id is not null then 'not_a_recipient'
               when l.standing <> 'open' then l.reason
               when w.rule_id is not null then 'sharper'
@@ -163,7 +165,6 @@ waiting as materialized (
   from waiting x
   join notification_ledger l on l.org_id = :org and l.id = x.claim_id {FACTS_OF_CLAIM}
   left join live v on v.id = l.id
-  left join cover k on k.site_id = v.site_id and k.kind_id = v.kind_id and k.member_id = x.recipient_id
   left join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
                     and w.threshold = l.threshold
   where not exists (select from audience a where a.claim_id = x.claim_id and a.channel = x.channel

@@ -187,7 +187,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     },
     "why_unreached": {
         "nobody": "Nobody is there whom the rule means", "no_way": "No login, and no address to which mail comes",
-        "away": "Everybody is away, and nobody stands in",
+        "away": "Everybody is away, and nobody stands in who can be told",
     },
     "why_unwatched": {
         "site_archived": "Site archived", "draft": "Draft", "out_of_service": "Out of service",

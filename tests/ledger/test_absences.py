@@ -8,12 +8,13 @@ import pytest
 
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
-from app.models import Member
+from app.models import AlertRule, Member
 from app.operations import absences, members, people, register
 from app.operations.inspectors import limit_to_kinds
 from app.queries.owed import Owed
 from tests import factories
 from tests.ledger.conftest import Watch
+from tests.ledger.test_mail_hours import Mail
 
 DAY = dt.timedelta(days=1)
 NOW = factories.NOW
@@ -189,3 +190,30 @@ def test_what_cannot_be_an_absence_is_refused_with_words(watch: Watch, crew: dic
         people.limit_member(act, dora, [factories.site(act, "Yard")])
     with pytest.raises(Refused, match="Dora may not see Madrid, where something hangs on Bruno"):
         away(watch, bruno, 20, 22, dora)
+
+
+MAILED = "select m.name, x.state, x.because from delivery x join member m on m.id = x.recipient_id order by x.id"
+
+
+def test_p4_a_stand_in_whom_the_rule_cannot_reach_takes_nothing_from_the_absent(
+    watch: Watch, crew: dict[str, int]
+) -> None:
+    """By e-mail alone: who has switched it off stands in for nobody; the last in the row who reads it is told."""
+    with watch.acme.acting() as act:
+        act.session.query(AlertRule).update({"channels": ["email"]})
+    watch.do(lambda act: people.set_email_alerts(act, crew["Carla"], False))
+    away(watch, crew["Bruno"], 0, 9, crew["Carla"])
+    watch.scan()
+    assert watch.rows(MAILED) == [("Bruno", "pending", "owner")], "nothing goes silent"
+    assert watch.owed() == NOTHING
+    away(watch, crew["Carla"], 0, 3, crew["Dora"])
+    quick(watch)
+    assert watch.rows(MAILED) == [("Bruno", "cancelled", "owner"), ("Dora", "pending", "cover")]
+    watch.do(lambda act: people.set_email_alerts(act, crew["Dora"], False))
+    quick(watch)
+    assert watch.rows(MAILED) == [("Bruno", "pending", "owner"), ("Dora", "cancelled", "cover")]
+    Mail(watch).send("")
+    assert quick(watch) == 0
+    watch.do(lambda act: people.set_email_alerts(act, crew["Carla"], True))
+    assert [debt.why for debt in watch.owed().unaddressed] == ["told to somebody who is away, and not to the stand-in"]
+    assert quick(watch) == 1, "whom it reaches again, takes the duty over"

@@ -66,6 +66,9 @@ POSTED = {
     "site_posts": [SitePostRow(1, 7, BO, day(-9), day(32))],
 }
 
+MUTE = [member(ANA), member(BO, account_id=None, email=None)]  # Bo, who stands in, cannot be told.
+MAILED = {"channels": ("email",), "absences": [away(0, 20, BO)]}
+
 
 @pytest.mark.parametrize(
     ("facts", "expected"),
@@ -76,6 +79,9 @@ POSTED = {
         ({"absences": [away(11, 33)]}, [("7d", 33, Unheard.away)]),
         ({"absences": [away(0, 20, BO)]}, []),
         ({"absences": [away(0, 20, BO), away(5, 20, who=BO)]}, [("30d", 10, Unheard.away)]),
+        ({"absences": [away(0, 20, BO)], "members": MUTE}, [("30d", 10, Unheard.away)]),
+        ({**MAILED, "members": [member(ANA), member(BO, email_alerts=False)]}, [("30d", 10, Unheard.away)]),
+        ({**MAILED, "lost": (BO,)}, [("30d", 10, Unheard.no_way)]),
         ({"absences": [away(0, 20, cancelled_at=NOW)]}, []),
         ({"members": [member(ANA, left_on=day(20))]}, [("7d", 33, Unheard.nobody)]),
         ({"members": [member(ANA, valid_until=day(9))]}, [("30d", 10, Unheard.nobody)]),

@@ -70,8 +70,10 @@ spot as materialized (
 
 ), told_for as materialized (
   select y.claim_id, y.channel, y.covers_id, bool_or(y.state in ({MAY_HAVE_READ})) as may_have_read
-  from delivery y join live l on l.id = y.claim_id
-  where y.org_id = :org and y.covers_id is not null and y.state in ({WAS_TOLD})
+  from (select x.claim_id, x.channel, x.state, unnest(x.covers_id || x.also_covers) as covers_id
+        from delivery x join live l on l.id = x.claim_id
+        where x.org_id = :org and (x.covers_id is not null or x.also_covers <> '{{}}') and x.state in ({WAS_TOLD})) y
+  where y.covers_id is not null
   group by y.claim_id, y.channel, y.covers_id
 )"""
 

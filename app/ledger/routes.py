@@ -126,7 +126,8 @@ holder_of_post as materialized (
   select distinct on (l.id, m.id, c.channel)
          l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.covers_id,
          v.rank <= 4 or v.rank >= 7 as by_duty, l.told, l.answered, l.not_before, l.subject_id,
-         bool_or(v.is_above) over (partition by l.id, m.id, c.channel) as is_above
+         bool_or(v.is_above) over same as is_above,
+         array_agg(v.covers_id) filter (where v.covers_id is not null) over same as covers
   from live l
   join covered v on v.id = l.id
   join member m on m.org_id = :org and m.id = v.member_id and m.is_active
@@ -140,6 +141,7 @@ holder_of_post as materialized (
          or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
     and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
          or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = l.kind_id))
+  window same as (partition by l.id, m.id, c.channel)
   order by l.id, m.id, c.channel, v.rank, v.covers_id nulls first
 )"""
 
@@ -176,7 +178,8 @@ waiting as materialized (
   returning x.id, x.claim_id, x.recipient_id, x.channel, x.reason
 
 ), missing as materialized (  -- 2. who is to be told and has no delivery, or one that was cancelled before it left
-  select a.*
+  select a.*, array(select distinct o.id from unnest(a.covers) as o (id)
+                    where o.id is distinct from a.covers_id order by o.id) as also_covers
   from audience a
   left join delivery x on x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel
                       and x.recipient_id = a.recipient_id and x.resend_of is null
@@ -189,16 +192,16 @@ waiting as materialized (
   order by a.claim_id, a.channel, a.recipient_id
 
 ), made as (
-  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, ready_at, timed_by,
-                               not_before, next_attempt_at)
-  select :org, claim_id, channel, recipient_id, because, covers_id, greatest(:now, not_before),
+  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, also_covers, ready_at,
+                               timed_by, not_before, next_attempt_at)
+  select :org, claim_id, channel, recipient_id, because, covers_id, also_covers, greatest(:now, not_before),
          case when not_before > :now then 'alert_from' end, not_before, not_before from missing
   on conflict on constraint delivery_once do update
     set state = {REVIVE.TO}, reason = null, because = excluded.because, covers_id = excluded.covers_id,
-        ready_at = excluded.ready_at, timed_by = excluded.timed_by,
+        also_covers = excluded.also_covers, ready_at = excluded.ready_at, timed_by = excluded.timed_by,
         not_before = excluded.not_before, next_attempt_at = excluded.next_attempt_at
     where old.state in {REVIVE.FROM} and old.handed_over_at is null
-  returning id, claim_id, recipient_id, channel, because, covers_id
+  returning id, claim_id, recipient_id, channel, because, covers_id, also_covers
 
 ), sent_again as (          -- what a person sent again was cancelled before it left, and is wanted again
   update delivery x set state = {REVIVE.TO}, reason = null, next_attempt_at = :now
@@ -206,7 +209,7 @@ waiting as materialized (
   where x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel and x.recipient_id = a.recipient_id
     and x.resend_of is not null and x.state in {REVIVE.FROM} and x.handed_over_at is null
     and (not a.told or a.by_duty and not a.answered or a.is_above or x.reason in {BY_TABLE})
-  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because, x.covers_id
+  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because, x.covers_id, x.also_covers
 
 ), due as (
   select * from made union all select * from sent_again
@@ -225,7 +228,8 @@ waiting as materialized (
         union all
         select id, claim_id, 'delivery_due',
                jsonb_strip_nulls(jsonb_build_object('because', because, 'recipient', recipient_id, 'channel', channel,
-                                                    'covers', covers_id))
+                                                    'covers', covers_id,
+                                                    'also_covers', nullif(also_covers, '{{}}')))
         from due) e
   join notification_ledger l on l.org_id = :org and l.id = e.claim_id
   order by e.claim_id, e.id

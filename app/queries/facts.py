@@ -146,6 +146,12 @@ class DeliveryRow:
     recipient_id: int = 0
     channel: str = ""
     covers_id: int | None = None
+    also_covers: Sequence[int] = ()
+
+    @property
+    def in_place_of(self) -> set[int]:
+        """Who was away, and is told by it through its recipient."""
+        return {*self.also_covers, *([] if self.covers_id is None else [self.covers_id])}
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ class Check:
         for told in {row.recipient_id for row in rows if row.state in TOLD} & meant:
             other = self.audience.stand_in_of(told, family.rule.channels, family.subject, day)
             known = any(row.state != State.cancelled and row.recipient_id == other for row in rows)
-            known = known or any(row.state in TOLD and row.covers_id == other for row in rows)
+            known = known or any(row.state in TOLD and other in row.in_place_of for row in rows)
             if not known and is_reachable(self.audience.members[other], family.rule.channels):
                 yield family.debt(claim.threshold, claim, "told to somebody who is away, and not to the stand-in")
 
@@ -204,7 +204,7 @@ class Check:
         if claim is None or not said or self.is_somebody_on(obligation, day):
             return
         known = {row.recipient_id for row in self.deliveries[claim.id] if row.state != State.cancelled}
-        known |= {row.covers_id for row in self.deliveries[claim.id] if row.covers_id and row.state in TOLD}
+        known |= {one for row in self.deliveries[claim.id] if row.state in TOLD for one in row.in_place_of}
         for answer, at in said:
             if not is_working_day_over(calendars.today(at, site.timezone), day, self.calendars[site.id]):
                 continue

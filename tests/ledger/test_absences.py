@@ -8,9 +8,11 @@ import pytest
 
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
-from app.models import AlertRule, Member
+from app.models import AlertRule, Delivery, Member, Subject
 from app.operations import absences, members, people, register
 from app.operations.inspectors import limit_to_kinds
+from app.queries.absences import read_summary
+from app.queries.dispatches import read_dispatches
 from app.queries.owed import Owed
 from tests import factories
 from tests.ledger.conftest import Watch
@@ -217,3 +219,42 @@ def test_p4_a_stand_in_whom_the_rule_cannot_reach_takes_nothing_from_the_absent(
     watch.do(lambda act: people.set_email_alerts(act, crew["Carla"], True))
     assert [debt.why for debt in watch.owed().unaddressed] == ["told to somebody who is away, and not to the stand-in"]
     assert quick(watch) == 1, "whom it reaches again, takes the duty over"
+
+
+def test_what_one_message_says_for_several_is_in_the_summary_of_each(watch: Watch, crew: dict[str, int]) -> None:
+    """Carla stands in for Bruno and Dora; Ana, who is told as herself, for Olga: the others are not forgotten."""
+    with watch.acme.acting() as act:
+        ana, olga = (people.add_member(act, f"{name}@acme.example", "officer", name=name) for name in ("Ana", "Olga"))
+        entry = act.session.query(Subject).one()
+        register.assign_holder(act, entry, crew["Dora"])
+        factories.rule(act, "More", thresholds=("7d", "2d"), to=("owner", "holder", "role:officer"))
+        act.session.query(AlertRule).filter_by(name="Permits").update({"is_active": False})
+    watch.scan()
+    away(watch, olga, 0, 3, ana)
+    quick(watch)
+    watch.deliver()
+    away(watch, crew["Bruno"], 1, 3, crew["Carla"])
+    away(watch, crew["Dora"], 1, 3, crew["Carla"])
+    quick(on(watch, 3))
+    watch.deliver()
+    told = [row for row in watch.rows(TOLD) if row[0] == "2d"]
+    assert told == [
+        ("2d", "Ana", "delivered", None, "role", None),
+        ("2d", "Carla", "delivered", None, "cover", "Bruno"),
+    ]
+    quick(on(watch, 4))
+    assert [row for row in watch.rows(TOLD) if row[0] == "2d"] == told, "back, and nobody is told once more"
+
+    def summary(who: int) -> list[tuple[str, list[str]]]:
+        with watch.acme.acting() as act:
+            found = read_summary(act.session, act.org, who, act.now, act.now.date())
+            return [(line.threshold, list(line.people)) for line in found.told] if found else []
+
+    assert summary(crew["Bruno"]) == summary(crew["Dora"]) == [("2d", ["Carla"])]
+    stopped = ("7d", ["Ana", "Bruno", "Dora"])
+    assert summary(olga) == [stopped, ("2d", ["Ana"])], "also what was stopped as she went, and whom it told"
+    assert summary(ana) == summary(crew["Carla"]) == []
+    with watch.acme.acting() as act:
+        [two] = act.session.query(Delivery).filter_by(because="cover", covers_id=crew["Bruno"]).where(
+            Delivery.also_covers != []).all()  # fmt: skip
+        assert {row.covers for row in read_dispatches(act.session, act.org, Delivery.id == two.id)} == {"Bruno, Dora"}

@@ -17,6 +17,7 @@ from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
+from app.models.answered import TAKEN_UP
 from app.models.undecided import UNDECIDED
 from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, IS_FOLLOW_UP, REACH, WANTED, WHY_NOT
 from app.trail.act import Act
@@ -35,13 +36,6 @@ WANTED_AND_OPEN = f"""
 CAME_BACK = f"""exists (
     select from delivery x
     where x.org_id = :org and x.claim_id = l.id and x.state in ('failed', 'bounced') and {UNDECIDED})"""
-
-# Somebody has taken it up. Who says that it is not theirs, or asks for help, has not: whoever is made responsible after
-# that is told of it.
-TAKEN_UP = """(l.acknowledged_at is not null and exists (
-    select from acknowledgement k
-    where k.org_id = :org and k.claim_id = l.id and k.taken_back_at is null and k.sent_back_at is null
-      and k.answer not in ('not_mine', 'help')))"""
 
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""

@@ -41,6 +41,7 @@ from app.models import (
     SitePost,
     Subject,
 )
+from app.models.answered import HANDED_OVER
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -288,8 +289,6 @@ def read_facts(session: Session, org: int) -> Facts:
 
 
 Ids = Collection[Any] | Select[Any]  # Known ones, or those that a statement of their own finds.
-
-HANDED_OVER = ("subject_assigned", "holder_assigned")  # What the trail says when somebody else gets an entry.
 
 
 def disowned(org: int) -> Select[Any]:

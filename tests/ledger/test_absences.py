@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 
 import pytest
 
@@ -258,3 +259,17 @@ def test_what_one_message_says_for_several_is_in_the_summary_of_each(watch: Watc
         [two] = act.session.query(Delivery).filter_by(because="cover", covers_id=crew["Bruno"]).where(
             Delivery.also_covers != []).all()  # fmt: skip
         assert {row.covers for row in read_dispatches(act.session, act.org, Delivery.id == two.id)} == {"Bruno, Dora"}
+
+
+def test_a_row_of_stand_ins_ends_where_it_is_followed_to_at_both_ends(watch: Watch, crew: dict[str, int]) -> None:
+    with watch.acme.acting() as act:
+        row = [people.add_member(act, f"{number}@acme.example", "staff") for number in range(12)]
+    for who, stand_in in itertools.pairwise(row[1:]):
+        away(watch, who, 1, 9, stand_in)
+    too_long = "More than 10 people would stand in for each other in a row"
+    with pytest.raises(Refused, match=too_long):
+        away(watch, row[0], 9, 12, row[1])
+    away(watch, row[0], 10, 12, row[1])  # On these days the others are there.
+    with pytest.raises(Refused, match=too_long):
+        away(watch, row[11], 1, 3, crew["Dora"])
+    away(watch, row[11], 10, 12, crew["Dora"])

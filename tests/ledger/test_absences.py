@@ -10,7 +10,7 @@ import pytest
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
 from app.models import AlertRule, Delivery, Member, Subject
-from app.operations import absences, members, people, register
+from app.operations import absences, answers, members, people, register
 from app.operations.inspectors import limit_to_kinds
 from app.queries.absences import read_summary
 from app.queries.dispatches import read_dispatches
@@ -273,3 +273,19 @@ def test_a_row_of_stand_ins_ends_where_it_is_followed_to_at_both_ends(watch: Wat
     with pytest.raises(Refused, match=too_long):
         away(watch, row[11], 1, 3, crew["Dora"])
     away(watch, row[11], 10, 12, crew["Dora"])
+
+
+def test_whoever_is_disabled_is_on_nothing_any_more(watch: Watch, crew: dict[str, int]) -> None:
+    """What the promise held back comes, by the fast look and by the full one."""
+    watch.scan()
+    watch.deliver()
+    [(claim,)] = watch.rows("select claim_id from delivery")
+    with watch.acme.acting() as act:
+        answers.acknowledge_claim(act, crew["Bruno"], claim, "on_it", until_on=TODAY + 9 * DAY)
+        factories.rule(act, "Dora", ("7d",), ("member:dora@acme.example",), only_if="nobody_on_it")
+    assert quick(watch) == 0
+    watch.do(lambda act: people.disable_member(act, crew["Bruno"]))
+    assert [debt.rule for debt in watch.owed().missing] == ["Dora"]
+    assert quick(watch) == 1
+    said = "select detail->>'answer' from audit_event where type = 'answer_taken_back'"
+    assert watch.rows(said) == [("on_it",)]

@@ -9,6 +9,7 @@ of these that a live claim has.
 from __future__ import annotations
 
 from app.domain.delivery import TOLD, State
+from app.ledger.presence import PRESENT, REACHED
 
 DEEPEST = 10  # Stand-ins of stand-ins. Loops are refused where absences are entered, and end here in any case.
 
@@ -34,14 +35,9 @@ spot as materialized (
   select p.site_id, p.kind_id, m.id as member_id
   from (select site_id, kind_id, today, member_id from absent
         union select site_id, kind_id, today, stand_in_id from absent) p
-  join member m on m.org_id = :org and m.id = p.member_id and m.is_active
-       and (m.left_on is null or m.left_on > p.today) and (m.valid_until is null or m.valid_until >= p.today)
+  join member m on m.org_id = :org and m.id = p.member_id
   left join account a on a.id = m.account_id
-  where coalesce(a.is_active, true)
-    and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = p.site_id))
-    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = p.kind_id))
+  where {PRESENT.format("p")}
 
 ), stand_in as materialized (
   select b.site_id, b.kind_id, b.member_id, b.stand_in_id
@@ -64,8 +60,7 @@ spot as materialized (
          c.told_id
   from standing_in c
   join member m on m.org_id = :org and m.id = c.told_id
-  join means n on 'in_app' = any (n.channels) and m.account_id is not null
-               or 'email' = any (n.channels) and m.email is not null and m.email_alerts
+  join means n on {REACHED.format("n")}
   order by c.site_id, c.kind_id, n.channels, c.member_id, c.hops desc
 
 ), told_for as materialized (

@@ -15,6 +15,7 @@ from app.ledger.above import ABOVE
 from app.ledger.covers import COVER, COVERED, IN_APP
 from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
+from app.ledger.presence import PRESENT
 from app.ledger.site_days import SiteDays
 from app.ledger.standings import NOMINAL, TOLD
 from app.models.answered import TAKEN_UP
@@ -98,13 +99,14 @@ holder_of_post as materialized (
   select l.id, h.member_id, 'post', 3, h.is_fallback
   from live l join holding h on h.rule_id = l.rule_id and h.site_id = l.site_id
   union all
-  select id, member_id, 'above', 4, false from above
+  select id, member_id, because, 4, false from above
   union all
   select l.id, n.member_id, n.because, n.rank, n.is_fallback from live l join named n on n.rule_id = l.rule_id
 
 ), worded as (
   select v.id, v.member_id, case when v.is_fallback then 'fallback' else v.because end as because,
-         case when v.is_fallback then 7 else v.rank end as rank, r.channels, v.because = 'above' as is_above
+         case when v.is_fallback then 7 else v.rank end as rank, r.channels,
+         v.because in ('above', 'nobody_above') as is_above
   from route v
   join live l on l.id = v.id
   join alert_rule r on r.org_id = :org and r.id = l.rule_id
@@ -124,17 +126,12 @@ holder_of_post as materialized (
          array_agg(v.covers_id) filter (where v.covers_id is not null) over same as covers
   from live l
   join covered v on v.id = l.id
-  join member m on m.org_id = :org and m.id = v.member_id and m.is_active
-       and (m.left_on is null or m.left_on > l.today) and (m.valid_until is null or m.valid_until >= l.today)
+  join member m on m.org_id = :org and m.id = v.member_id
   left join account a on a.id = m.account_id
   cross join unnest(v.channels) as c (channel)
-  where coalesce(a.is_active, true)
+  where {PRESENT.format("l")}
     and (c.channel <> 'in_app' or a.id is not null)
     and (c.channel <> 'email' or m.email is not null and m.email_alerts)
-    and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
-    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = l.kind_id))
   window same as (partition by l.id, m.id, c.channel)
   order by l.id, m.id, c.channel, v.rank, v.covers_id nulls first
 )"""

@@ -205,12 +205,20 @@ class Check:
             return
         known = {row.recipient_id for row in self.deliveries[claim.id] if row.state != State.cancelled}
         known |= {one for row in self.deliveries[claim.id] if row.state in TOLD for one in row.in_place_of}
-        for answer, at in said:
-            if not is_working_day_over(calendars.today(at, site.timezone), day, self.calendars[site.id]):
-                continue
-            for one in self.audience.above(family.rule, family.subject, answer.member_id, day) - known:
-                if is_reachable(self.audience.members[one], family.rule.channels):
-                    yield family.debt(claim.threshold, claim, "nobody's for a working day, and the post above not told")
+        calendar, about = self.calendars[site.id], (family.rule, family.subject)
+        over = [one for one, at in said if is_working_day_over(calendars.today(at, site.timezone), day, calendar)]
+        above = self.hearing(family.rule, *(self.audience.above(*about, one.member_id, day) for one in over))
+        why = "nobody's for a working day, and the post above not told"
+        if over and not above:
+            above = self.hearing(family.rule, self.audience.administrators(*about, day))
+            why = "nobody's for a working day, with nobody above, and the administrators not told"
+        for _ in above - known:
+            yield family.debt(claim.threshold, claim, why)
+
+    def hearing(self, rule: RuleRow, *people: set[int]) -> set[int]:
+        """Those of them whom a channel of the rule reaches."""
+        members = self.audience.members
+        return {one for some in people for one in some if is_reachable(members[one], rule.channels)}
 
     def waiting_for_the_absent(self) -> Iterator[Debt]:
         """What waits to leave for somebody who is away, while there is a stand-in."""

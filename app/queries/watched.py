@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.domain import calendars
-from app.domain.acts import Status
+from app.domain.acts import Role, Status
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
 from app.domain.recipients import HOLDER, MEMBER, OWNER, POST, ROLE, Recipient, parse
@@ -164,6 +164,10 @@ class Audience:
         above = [self.post_above[post] for post in meant if post is not None]
         held_by = (one for post in above for one in self._in_post(post, subject.site_id, day))
         return self._there(held_by, rule, subject, day)
+
+    def administrators(self, rule: RuleRow, subject: SubjectRow, day: dt.date) -> set[int]:
+        """Who is told, as an administrator or for one."""
+        return self._there(self.by_name[ROLE, Role.admin], rule, subject, day)
 
     def told(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> set[int]:
         """Whom the rule would tell of the entry today: who is there and may see it, with a usable channel or not."""

@@ -55,6 +55,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "fallback": "the rule names this person for messages that are refused or come back",
         "returned": "a message of this alert was refused or came back", "cover": "stands in for",
         "above": "holds the post above; it was said to be somebody else's, and nobody has acted since",
+        "nobody_above": "administrator; it was said to be somebody else's, nobody has acted since or holds a post above",
     },
     "reason": {
         "sharper": "a later alert covers it", "start": "already past when entered", "nobody_to_tell": "nobody to tell",

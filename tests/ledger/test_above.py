@@ -211,6 +211,18 @@ def test_the_chain_of_posts_has_an_end(plant: Plant) -> None:
     ]
 
 
+def test_where_nobody_is_above_the_administrators_are_told(plant: Plant) -> None:
+    plant.watch.do(lambda act: people.add_member(act, "adela@acme.example", "admin", name="Adela"))
+    plant.says("2027-05-04T09:00")
+    plant.watch.do(lambda act: people.disable_member(act, plant.people["Pilar"]))
+    why = "nobody's for a working day, with nobody above, and the administrators not told"
+    assert [debt.why for debt in plant.watch.at("2027-05-05T09:00").owed().unaddressed] == [why]
+    adela = ("Adela", "delivered", "nobody_above", None)
+    assert plant.at("2027-05-05T09:00") == [BRUNO, adela]
+    plant.watch.do(lambda act: people.enable_member(act, plant.people["Pilar"]))
+    assert plant.at("2027-05-06T09:00") == [BRUNO, adela, PILAR], "who is there again after all"
+
+
 def test_whoever_is_made_responsible_and_is_silent_is_seen_to_be(plant: Plant) -> None:
     """Not mine is an officer's; handed over, it is the new one's, whom the old answer does not answer for."""
     plant.watch.do(lambda act: people.add_member(act, "olga@acme.example", "officer", name="Olga"))

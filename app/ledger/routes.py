@@ -17,6 +17,7 @@ from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
 from app.ledger.presence import PRESENT
 from app.ledger.site_days import SiteDays
+from app.ledger.site_hours import follow_sites
 from app.ledger.standings import NOMINAL, TOLD
 from app.models.answered import TAKEN_UP
 from app.models.undecided import UNDECIDED
@@ -278,6 +279,7 @@ class Routed:
 def route_deliveries(act: Act, days: SiteDays, scope: dict[str, Any]) -> Routed:
     """Make what has not left equal to the audience of now, and close the books. Again changes nothing."""
     row = act.run(ROUTE, days.facts | days.said_befores | scope).one()
+    follow_sites(act, days, scope)
     time_mail(act, days, scope)
     close_books(act, scope)
     return Routed(cancelled=row.cancelled, made=row.made)

@@ -155,6 +155,12 @@ class Sentences:
         _ = self.wording.gettext
         if covers is not None:
             return _("you stand in for %(name)s.", name=one_line(covers))
+        if disowned_by is not None and because == Because.nobody_above:
+            return _(
+                "%(name)s said that it is not theirs, and nobody has acted since; nobody holds a post above, and you "
+                "are an administrator.",
+                name=one_line(disowned_by),
+            )
         if disowned_by is not None:
             return _(
                 "%(name)s said that it is not theirs, and nobody has acted since; you hold the post above.",
@@ -170,6 +176,7 @@ class Sentences:
             Because.returned: _("the message to somebody else came back."),
             Because.cover: _("you stand in for somebody who is away."),
             Because.above: _("somebody said that it is not theirs; you hold the post above."),
+            Because.nobody_above: _("somebody said that it is not theirs; you are an administrator."),
         }
         return sentences.get(because, _("a rule says so."))
 

@@ -9,12 +9,12 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
-from app.cli.acts import due_on_option, entry, note_option, of_entry, owner
+from app.cli.acts import due_on_option, entry, note_option, of_entry, owner, reason_option
 from app.cli.common import DAY, acting, file_at, json_option, org_option, report
 from app.cli.people import say
-from app.domain.errors import Refused
-from app.operations import answer_checks, answers, people
-from app.queries.answer_files import read_answer_files
+from app.domain.errors import Refused, quoted
+from app.operations import answer_checks, answers, attachments, people
+from app.queries.answer_files import read_answer_files, read_sent_files
 from app.queries.keyset import Cursor, read_cursor
 from app.queries.queues import Queue, Waiting, read_queue
 from app.queries.sight import Sight, read_sight
@@ -85,6 +85,24 @@ def said(act: Act, given: dict[str, Any]) -> answers.Said:
 @click.group("answer")
 def answer_group() -> None:
     """Answers of people to alerts."""
+
+
+@answer_group.command("drop-file")
+@reason_option("kept_long_enough, personal, wrong_file or other")
+@note_option
+@of_entry
+@click.argument("name", metavar="FILE")
+def drop_file(
+    reference: str, name: str, reason: str | None, note: str, site: str | None, org: str | None, as_json: bool
+) -> None:
+    """Remove for good what is in FILE, which was sent with an answer about REF; its name and its hash stay."""
+    with entry(org, reference, site) as (act, subject):
+        ids = [one.id for one in read_sent_files(act.session, act.org, subject.id) if one.file_name == name]
+        if not ids:
+            raise Refused(f"No answer about {reference} has a file {quoted(name)} that is kept: correct its name.")
+        changed = [attachments.drop(act, subject, one, reason, note) for one in ids]
+    words = f"The file {name} of an answer about {reference} is removed."
+    say(as_json, any(changed), words, subject_id=subject.id, attachment_ids=ids)
 
 
 @answer_group.group("check")

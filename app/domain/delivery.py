@@ -77,6 +77,7 @@ class Because(StrEnum):
     returned = "returned"  # An officer, since a message came back.
     cover = "cover"  # Stands in for a recipient who is away.
     above = "above"  # Holds the post above the one that was meant, which said that it is not theirs.
+    nobody_above = "nobody_above"  # An administrator, since nobody who can be told holds that post.
 
 
 class Resolution(StrEnum):

@@ -1,12 +1,13 @@
 """What is said to be nobody's, and whom that concerns: the holders of the post above the one that was meant.
 
 An answer "not mine" gives the compliance manager until the next working day of the entry's site. If it still stands by
-then, nobody is on it, and nobody was made responsible since, the post above is told, by the rule of the alert. Neither
-a claim nor a standing is moved by it.
+then, nobody is on it, and nobody was made responsible since, the post above is told, by the rule of the alert; where
+nobody who can be told holds it, or no post is above, the administrators are. Neither a claim nor a standing is moved.
 """
 
 from __future__ import annotations
 
+from app.ledger.presence import PRESENT, REACHED
 from app.models.wanted import FILING_PENDING, SOMEBODY_ON_IT
 
 DISOWNED = "y.answer = 'not_mine' and y.taken_back_at is null and y.sent_back_at is null"
@@ -35,11 +36,27 @@ said_by as materialized (
   from nobodys n join holder_of_post h on h.site_id = n.site_id and h.member_id = n.member_id
   where n.owner_post_id is null
 
-), above as materialized (
+), held_above as materialized (
   select distinct n.id, h.member_id
   from meant n
   join post p on p.org_id = :org and p.id = n.post_id
   join holder_of_post h on h.site_id = n.site_id and h.post_id = p.above_id
+
+), heard_above as materialized (
+  select distinct l.id
+  from held_above h
+  join live l on l.id = h.id
+  join alert_rule r on r.org_id = :org and r.id = l.rule_id
+  join member m on m.org_id = :org and m.id = h.member_id
+  left join account a on a.id = m.account_id
+  where {PRESENT.format("l")} and {REACHED.format("r")}
+
+), above as materialized (
+  select id, member_id, 'above' as because from held_above
+  union all
+  select distinct n.id, m.id, 'nobody_above'
+  from nobodys n join member m on m.org_id = :org and m.role = 'admin'
+  where not exists (select from heard_above h where h.id = n.id)
 )"""
 
 # The subjects of which somebody said so, and whose working day has come to an end between two looks at the site.

@@ -1,18 +1,23 @@
 """Who stands in for whom today, as part of the routing of claims: each deputy's deputy is followed to the last one.
 
 An absence counts by the date of the entry's site. It changes who is told only while both the absent and the stand-in
-are there at all and may see the entry: else the absent person is told as if present, so that nothing is lost. Whether
-they may depends on its site and its kind, so that covers are found for each pair of these that a live claim has.
+are there at all and may see the entry, and while a channel of the rule reaches the stand-in: else the absent person is
+told as if present, so that nothing is lost. That depends on site, kind and channels, so that covers are found for each
+of these that a live claim has.
 """
 
 from __future__ import annotations
 
 from app.domain.delivery import TOLD, State
+from app.ledger.presence import PRESENT, REACHED
 
 DEEPEST = 10  # Stand-ins of stand-ins. Loops are refused where absences are entered, and end here in any case.
 
 # Whoever may have read it, in whose place: the person who comes back is not told the same once more.
 MAY_HAVE_READ = ", ".join(f"'{state}'" for state in (State.handing_over, State.delivered, State.in_doubt))
+
+# What is told beside the rule: officers, in the app, when a message came back.
+IN_APP = "array['in_app']"
 
 WAS_TOLD = ", ".join(f"'{state}'" for state in sorted(TOLD))
 
@@ -30,14 +35,9 @@ spot as materialized (
   select p.site_id, p.kind_id, m.id as member_id
   from (select site_id, kind_id, today, member_id from absent
         union select site_id, kind_id, today, stand_in_id from absent) p
-  join member m on m.org_id = :org and m.id = p.member_id and m.is_active
-       and (m.left_on is null or m.left_on > p.today) and (m.valid_until is null or m.valid_until >= p.today)
+  join member m on m.org_id = :org and m.id = p.member_id
   left join account a on a.id = m.account_id
-  where coalesce(a.is_active, true)
-    and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = p.site_id))
-    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = p.kind_id))
+  where {PRESENT.format("p")}
 
 ), stand_in as materialized (
   select b.site_id, b.kind_id, b.member_id, b.stand_in_id
@@ -52,14 +52,23 @@ spot as materialized (
   from standing_in c join stand_in n on n.site_id = c.site_id and n.kind_id = c.kind_id and n.member_id = c.told_id
   where c.hops < {DEEPEST}
 
-), cover as materialized (
-  select distinct on (site_id, kind_id, member_id) site_id, kind_id, member_id, told_id
-  from standing_in order by site_id, kind_id, member_id, hops desc
+), means as materialized (
+  select channels from alert_rule where org_id = :org union select {IN_APP}
+
+), cover as materialized (  -- the last in the row whom one of the channels reaches
+  select distinct on (c.site_id, c.kind_id, n.channels, c.member_id) c.site_id, c.kind_id, n.channels, c.member_id,
+         c.told_id
+  from standing_in c
+  join member m on m.org_id = :org and m.id = c.told_id
+  join means n on {REACHED.format("n")}
+  order by c.site_id, c.kind_id, n.channels, c.member_id, c.hops desc
 
 ), told_for as materialized (
   select y.claim_id, y.channel, y.covers_id, bool_or(y.state in ({MAY_HAVE_READ})) as may_have_read
-  from delivery y join live l on l.id = y.claim_id
-  where y.org_id = :org and y.covers_id is not null and y.state in ({WAS_TOLD})
+  from (select x.claim_id, x.channel, x.state, unnest(x.covers_id || x.also_covers) as covers_id
+        from delivery x join live l on l.id = x.claim_id
+        where x.org_id = :org and (x.covers_id is not null or x.also_covers <> '{{}}') and x.state in ({WAS_TOLD})) y
+  where y.covers_id is not null
   group by y.claim_id, y.channel, y.covers_id
 )"""
 
@@ -75,4 +84,5 @@ COVERED = f"""
               then least(v.rank, 3) else v.rank end as rank
   from worded v
   join live l on l.id = v.id
-  left join cover k on k.site_id = l.site_id and k.kind_id = l.kind_id and k.member_id = v.member_id"""
+  left join cover k on k.site_id = l.site_id and k.kind_id = l.kind_id and k.channels = v.channels
+                   and k.member_id = v.member_id"""

@@ -52,9 +52,10 @@ with moved as (
 
 RESEND = f"""
 with moved as (
-  insert into delivery as x (org_id, claim_id, channel, recipient_id, because, covers_id, not_before,
-                             next_attempt_at, message_id, resend_of)
-  select :org, o.claim_id, o.channel, o.recipient_id, o.because, o.covers_id, :now, :now, o.message_id, o.id
+  insert into delivery as x (org_id, claim_id, channel, recipient_id, because, covers_id, also_covers,
+                             not_before, next_attempt_at, message_id, resend_of)
+  select :org, o.claim_id, o.channel, o.recipient_id, o.because, o.covers_id, o.also_covers, :now, :now,
+         o.message_id, o.id
   from delivery o where o.org_id = :org and o.id = any (cast(:ids as bigint[])) order by o.id
   on conflict do nothing
   returning x.id, x.claim_id, x.recipient_id, 'delivery_resent' as happened

@@ -12,11 +12,14 @@ from typing import Any
 
 from app.domain.delivery import TABLE_REASONS
 from app.ledger.above import ABOVE
-from app.ledger.covers import COVER, COVERED
+from app.ledger.covers import COVER, COVERED, IN_APP
 from app.ledger.mail_hours import time_mail
 from app.ledger.moves import CANCEL, REVIVE
+from app.ledger.presence import PRESENT
 from app.ledger.site_days import SiteDays
+from app.ledger.site_hours import follow_sites
 from app.ledger.standings import NOMINAL, TOLD
+from app.models.answered import TAKEN_UP
 from app.models.undecided import UNDECIDED
 from app.models.wanted import FACTS_OF_CLAIM, IN_SCOPE, IS_FOLLOW_UP, REACH, WANTED, WHY_NOT
 from app.trail.act import Act
@@ -35,13 +38,6 @@ WANTED_AND_OPEN = f"""
 CAME_BACK = f"""exists (
     select from delivery x
     where x.org_id = :org and x.claim_id = l.id and x.state in ('failed', 'bounced') and {UNDECIDED})"""
-
-# Somebody has taken it up. Who says that it is not theirs, or asks for help, has not: whoever is made responsible after
-# that is told of it.
-TAKEN_UP = """(l.acknowledged_at is not null and exists (
-    select from acknowledgement k
-    where k.org_id = :org and k.claim_id = l.id and k.taken_back_at is null and k.sent_back_at is null
-      and k.answer not in ('not_mine', 'help')))"""
 
 # An open claim is live while it is wanted and no sharper one of its family is open (what is told stays open).
 LIVE = f"""
@@ -104,19 +100,20 @@ holder_of_post as materialized (
   select l.id, h.member_id, 'post', 3, h.is_fallback
   from live l join holding h on h.rule_id = l.rule_id and h.site_id = l.site_id
   union all
-  select id, member_id, 'above', 4, false from above
+  select id, member_id, because, 4, false from above
   union all
   select l.id, n.member_id, n.because, n.rank, n.is_fallback from live l join named n on n.rule_id = l.rule_id
 
 ), worded as (
   select v.id, v.member_id, case when v.is_fallback then 'fallback' else v.because end as because,
-         case when v.is_fallback then 7 else v.rank end as rank, r.channels, v.because = 'above' as is_above
+         case when v.is_fallback then 7 else v.rank end as rank, r.channels,
+         v.because in ('above', 'nobody_above') as is_above
   from route v
   join live l on l.id = v.id
   join alert_rule r on r.org_id = :org and r.id = l.rule_id
   where l.came_back or not v.is_fallback
   union all
-  select l.id, m.id, 'returned', 8, array['in_app'], false
+  select l.id, m.id, 'returned', 8, {IN_APP}, false
   from live l join member m on m.org_id = :org and m.role in ('officer', 'admin')
   where l.came_back
 
@@ -126,22 +123,21 @@ holder_of_post as materialized (
   select distinct on (l.id, m.id, c.channel)
          l.id as claim_id, m.id as recipient_id, c.channel, v.because, v.covers_id,
          v.rank <= 4 or v.rank >= 7 as by_duty, l.told, l.answered, l.not_before, l.subject_id,
-         bool_or(v.is_above) over (partition by l.id, m.id, c.channel) as is_above
+         bool_or(v.is_above) over same as is_above,
+         array_agg(v.covers_id) filter (where v.covers_id is not null) over same as covers
   from live l
   join covered v on v.id = l.id
-  join member m on m.org_id = :org and m.id = v.member_id and m.is_active
-       and (m.left_on is null or m.left_on > l.today) and (m.valid_until is null or m.valid_until >= l.today)
+  join member m on m.org_id = :org and m.id = v.member_id
   left join account a on a.id = m.account_id
   cross join unnest(v.channels) as c (channel)
-  where coalesce(a.is_active, true)
+  where {PRESENT.format("l")}
     and (c.channel <> 'in_app' or a.id is not null)
     and (c.channel <> 'email' or m.email is not null and m.email_alerts)
-    and (not exists (select from member_site x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_site x where x.org_id = :org and x.member_id = m.id and x.site_id = l.site_id))
-    and (not exists (select from member_kind x where x.org_id = :org and x.member_id = m.id)
-         or exists (select from member_kind x where x.org_id = :org and x.member_id = m.id and x.kind_id = l.kind_id))
+  window same as (partition by l.id, m.id, c.channel)
   order by l.id, m.id, c.channel, v.rank, v.covers_id nulls first
 )"""
+
+AWAY = "select from cover k where k.site_id = v.site_id and k.kind_id = v.kind_id and k.member_id = x.recipient_id"
 
 ROUTE = f"""
 with recursive {REACH}, wanted as materialized ({WANTED_AND_OPEN}), live as materialized ({LIVE}), {AUDIENCE},
@@ -155,7 +151,7 @@ waiting as materialized (
 ), wrong as materialized (  -- 1. what waits to leave and should not, and why
   select x.id,
          case when v.id is not null and x.channel <> all (r.channels) then 'channel_off'
-              when v.id is not null and k.member_id is not null then 'away'
+              when v.id is not null and exists ({AWAY}) then 'away'
               when v.id is not null then 'not_a_recipient'
               when l.standing <> 'open' then l.reason
               when w.rule_id is not null then 'sharper'
@@ -163,7 +159,6 @@ waiting as materialized (
   from waiting x
   join notification_ledger l on l.org_id = :org and l.id = x.claim_id {FACTS_OF_CLAIM}
   left join live v on v.id = l.id
-  left join cover k on k.site_id = v.site_id and k.kind_id = v.kind_id and k.member_id = x.recipient_id
   left join wanted w on w.subject_id = l.subject_id and w.rule_id = l.rule_id and w.due_on = l.due_on
                     and w.threshold = l.threshold
   where not exists (select from audience a where a.claim_id = x.claim_id and a.channel = x.channel
@@ -175,7 +170,8 @@ waiting as materialized (
   returning x.id, x.claim_id, x.recipient_id, x.channel, x.reason
 
 ), missing as materialized (  -- 2. who is to be told and has no delivery, or one that was cancelled before it left
-  select a.*
+  select a.*, array(select distinct o.id from unnest(a.covers) as o (id)
+                    where o.id is distinct from a.covers_id order by o.id) as also_covers
   from audience a
   left join delivery x on x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel
                       and x.recipient_id = a.recipient_id and x.resend_of is null
@@ -188,16 +184,16 @@ waiting as materialized (
   order by a.claim_id, a.channel, a.recipient_id
 
 ), made as (
-  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, ready_at, timed_by,
-                               not_before, next_attempt_at)
-  select :org, claim_id, channel, recipient_id, because, covers_id, greatest(:now, not_before),
+  insert into delivery as old (org_id, claim_id, channel, recipient_id, because, covers_id, also_covers, ready_at,
+                               timed_by, not_before, next_attempt_at)
+  select :org, claim_id, channel, recipient_id, because, covers_id, also_covers, greatest(:now, not_before),
          case when not_before > :now then 'alert_from' end, not_before, not_before from missing
   on conflict on constraint delivery_once do update
     set state = {REVIVE.TO}, reason = null, because = excluded.because, covers_id = excluded.covers_id,
-        ready_at = excluded.ready_at, timed_by = excluded.timed_by,
+        also_covers = excluded.also_covers, ready_at = excluded.ready_at, timed_by = excluded.timed_by,
         not_before = excluded.not_before, next_attempt_at = excluded.next_attempt_at
     where old.state in {REVIVE.FROM} and old.handed_over_at is null
-  returning id, claim_id, recipient_id, channel, because, covers_id
+  returning id, claim_id, recipient_id, channel, because, covers_id, also_covers
 
 ), sent_again as (          -- what a person sent again was cancelled before it left, and is wanted again
   update delivery x set state = {REVIVE.TO}, reason = null, next_attempt_at = :now
@@ -205,7 +201,7 @@ waiting as materialized (
   where x.org_id = :org and x.claim_id = a.claim_id and x.channel = a.channel and x.recipient_id = a.recipient_id
     and x.resend_of is not null and x.state in {REVIVE.FROM} and x.handed_over_at is null
     and (not a.told or a.by_duty and not a.answered or a.is_above or x.reason in {BY_TABLE})
-  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because, x.covers_id
+  returning x.id, x.claim_id, x.recipient_id, x.channel, x.because, x.covers_id, x.also_covers
 
 ), due as (
   select * from made union all select * from sent_again
@@ -224,7 +220,8 @@ waiting as materialized (
         union all
         select id, claim_id, 'delivery_due',
                jsonb_strip_nulls(jsonb_build_object('because', because, 'recipient', recipient_id, 'channel', channel,
-                                                    'covers', covers_id))
+                                                    'covers', covers_id,
+                                                    'also_covers', nullif(also_covers, '{{}}')))
         from due) e
   join notification_ledger l on l.org_id = :org and l.id = e.claim_id
   order by e.claim_id, e.id
@@ -282,6 +279,7 @@ class Routed:
 def route_deliveries(act: Act, days: SiteDays, scope: dict[str, Any]) -> Routed:
     """Make what has not left equal to the audience of now, and close the books. Again changes nothing."""
     row = act.run(ROUTE, days.facts | days.said_befores | scope).one()
+    follow_sites(act, days, scope)
     time_mail(act, days, scope)
     close_books(act, scope)
     return Routed(cancelled=row.cancelled, made=row.made)

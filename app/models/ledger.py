@@ -6,7 +6,8 @@ import datetime as dt
 import uuid
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Index, UniqueConstraint, Uuid, text
+from sqlalchemy import BigInteger, CheckConstraint, Index, UniqueConstraint, Uuid, text
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.acts import Answer
@@ -160,6 +161,10 @@ class Delivery(Base):
         Index("delivery_recipient_idx", "org_id", "recipient_id", "channel", "state"),  # Serves the inbox.
         # Serves who was told in whose place: routing, and the summary for whoever comes back.
         Index("delivery_covers_idx", "org_id", "covers_id", postgresql_where=text("covers_id is not null")),
+        # Serves the summary, too. By the instant, since no index serves `any` under row-level security.
+        Index(
+            "delivery_also_covers_idx", "org_id", "handed_over_at", postgresql_where=text("also_covers <> '{}'")
+        ),
         # Serves hand-over, settling and bounces: the rows of one message.
         Index("delivery_token_idx", "org_id", "lease_token", postgresql_where=text("lease_token is not null")),
         # Serves the lists of what needs a person, and the release of what is held.
@@ -176,6 +181,8 @@ class Delivery(Base):
     recipient_id: Mapped[int]
     because: Mapped[str]
     covers_id: Mapped[int | None]  # In whose place the recipient is told.
+    # In whose places, too, by this one message: of others who are away, or beside the recipient's own route.
+    also_covers: Mapped[list[int]] = mapped_column(ARRAY(BigInteger), server_default="{}")
     state: Mapped[str] = mapped_column(server_default="pending")
     ready_at: Mapped[dt.datetime | None]  # From when it could go if nobody had hours; its hour is worked out from it.
     timed_by: Mapped[str | None]

@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
 from app.domain import calendars
 from app.domain.acts import Role
@@ -50,7 +50,7 @@ def enter_absence(
     _take_turns(act)
     _check_days(act, from_on, until_on)
     member = _member(act, member_id)
-    for other in _in_force(act, member_id, from_on, until_on):
+    for other in _in_force(act, from_on, until_on, Absence.member_id == member_id):
         raise Refused(
             f"{member.name} is away from {other.from_on} until {other.until_on} already: end that absence first, "
             "or choose other days."
@@ -92,7 +92,7 @@ def end_absence(act: Act, member_id: int, absence_id: int) -> bool:
 def come_back(act: Act, member_id: int) -> bool:
     """End the absence that the member is in; if they are in none, the next one. Whether there was one."""
     first, _ = days_of_today(act)
-    ahead = sorted(_in_force(act, member_id, first, dt.date.max), key=lambda one: one.from_on)
+    ahead = sorted(_in_force(act, first, dt.date.max, Absence.member_id == member_id), key=lambda one: one.from_on)
     return bool(ahead) and end_absence(act, member_id, ahead[0].id)
 
 
@@ -119,15 +119,36 @@ def check_circle(act: Act, member: Member, stand_in: Member, from_on: dt.date, u
 
 
 def _leads_to(act: Act, who: int, target: int, first: dt.date, last: dt.date, depth: int = 1) -> bool:
-    if depth > DEEPEST:
-        raise Refused(f"More than {DEEPEST} people would stand in for each other in a row: choose somebody else.")
-    for absence in _in_force(act, who, first, last):
-        if absence.stand_in_id is None:
-            continue
-        days = max(first, absence.from_on), min(last, absence.until_on)
-        if absence.stand_in_id == target or _leads_to(act, absence.stand_in_id, target, *days, depth + 1):
+    for stand_in, since, until in _stood_in_for(act, who, first, last) if depth <= DEEPEST else ():
+        if stand_in == target or _leads_to(act, stand_in, target, since, until, depth + 1):
             return True
     return False
+
+
+def check_row(act: Act, member: Member, stand_in: Member, from_on: dt.date, until_on: dt.date) -> None:
+    """Raise Refused if more would stand in for each other, on one of these days, than are followed to who is told."""
+    if _in_a_row(act, member.id, stand_in.id, from_on, until_on) > DEEPEST:
+        raise Refused(f"More than {DEEPEST} people would stand in for each other in a row: choose somebody else.")
+
+
+def _in_a_row(act: Act, who: int, stand_in: int, first: dt.date, last: dt.date, before: int = 0) -> int:
+    """How many stand in for each other, through these two: before them, between them, and after them."""
+    longest = before + 1 + _after(act, stand_in, first, last)
+    for absence in _in_force(act, first, last, Absence.stand_in_id == who):
+        days = max(first, absence.from_on), min(last, absence.until_on)
+        longest = max(longest, _in_a_row(act, absence.member_id, stand_in, *days, before + 1))
+    return longest
+
+
+def _after(act: Act, who: int, first: dt.date, last: dt.date) -> int:
+    return max((1 + _after(act, *after) for after in _stood_in_for(act, who, first, last)), default=0)
+
+
+def _stood_in_for(act: Act, who: int, first: dt.date, last: dt.date) -> Iterable[tuple[int, dt.date, dt.date]]:
+    """Who stands in for them on some of these days, and on which."""
+    for one in _in_force(act, first, last, Absence.member_id == who):
+        if one.stand_in_id is not None:
+            yield one.stand_in_id, max(first, one.from_on), min(last, one.until_on)
 
 
 def _check_stand_in(act: Act, member: Member, stand_in: Member, from_on: dt.date, until_on: dt.date) -> None:
@@ -149,6 +170,7 @@ def _check_stand_in(act: Act, member: Member, stand_in: Member, from_on: dt.date
             f"of {stand_in.name}, or choose somebody else."
         )
     check_circle(act, member, stand_in, from_on, until_on)
+    check_row(act, member, stand_in, from_on, until_on)
 
 
 def out_of_sight(act: Act, member_id: int, other_id: int, from_on: dt.date, until_on: dt.date) -> list[str]:
@@ -166,10 +188,10 @@ def _check_days(act: Act, from_on: dt.date, until_on: dt.date) -> None:
         raise Refused(f"The last day {until_on} is over already: choose a later one.")
 
 
-def _in_force(act: Act, member_id: int, first: dt.date, last: dt.date) -> Iterable[Absence]:
-    """The absences of the member that have a day of these, the first one first."""
-    query = select(Absence).where(Absence.org_id == act.org, Absence.member_id == member_id)
-    query = query.where(Absence.cancelled_at.is_(None), Absence.from_on <= last, Absence.until_on >= first)
+def _in_force(act: Act, first: dt.date, last: dt.date, whose: ColumnElement[bool]) -> Iterable[Absence]:
+    """The absences that have a day of these, the first one first."""
+    query = select(Absence).where(Absence.org_id == act.org, whose, Absence.cancelled_at.is_(None))
+    query = query.where(Absence.from_on <= last, Absence.until_on >= first)
     return act.session.scalars(query.order_by(Absence.from_on, Absence.id)).all()
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from app.domain import media
 from app.domain.acts import DropReason
 from app.domain.errors import Refused
-from app.models import Attachment, Document, Subject
+from app.models import Acknowledgement, Attachment, Document, NotificationLedger, Subject
 from app.operations import typed
 from app.trail.act import Act
 
@@ -48,7 +48,7 @@ def keep(act: Act, file: SentFile, member_id: int | None, **of: int) -> dict[str
 
 
 def drop(act: Act, subject: Subject, attachment_id: int, reason: str | None, note: str = "") -> bool:
-    """Remove the content of this file, once, with a reason. Other papers that have the same file keep it."""
+    """Remove the content of this file of a paper or an answer, once, with a reason. Others that have it keep it."""
     why, noted = typed.code(DropReason, reason, "a reason for removing a file"), typed.note(note)
     file = _locked(act, subject, attachment_id)
     if file.dropped_at is not None:
@@ -57,6 +57,8 @@ def drop(act: Act, subject: Subject, attachment_id: int, reason: str | None, not
     file.content = file.same_as_id = None
     file.dropped_at = act.now
     detail: dict[str, Any] = {"attachment_id": file.id, "document_id": file.document_id, "name": file.file_name}
+    if file.acknowledgement_id is not None:
+        detail["answer_id"] = file.acknowledgement_id
     detail |= {"sha256": file.sha256, "reason": why, "note": noted, "kept_elsewhere": others}
     act.record("file_dropped", subject_id=subject.id, **detail)
     return True
@@ -70,14 +72,19 @@ def _keeper(act: Act, sha256: str) -> int | None:
 
 
 def _locked(act: Act, subject: Subject, attachment_id: int) -> Attachment:
-    own = select(Attachment).join(
-        Document, (Document.org_id == act.org) & (Document.id == Attachment.document_id)
-    )  # fmt: skip
-    query = own.where(Attachment.org_id == act.org, Attachment.id == attachment_id, Document.subject_id == subject.id)
+    claim, answer = NotificationLedger, Acknowledgement
+    own = (
+        select(Attachment)
+        .outerjoin(Document, (Document.org_id == act.org) & (Document.id == Attachment.document_id))
+        .outerjoin(answer, (answer.org_id == act.org) & (answer.id == Attachment.acknowledgement_id))
+        .outerjoin(claim, (claim.org_id == act.org) & (claim.id == answer.claim_id))
+        .where((Document.subject_id == subject.id) | (claim.subject_id == subject.id))
+    )
+    query = own.where(Attachment.org_id == act.org, Attachment.id == attachment_id)
     locking = query.with_for_update(of=Attachment).execution_options(populate_existing=True)
     file = act.session.scalars(locking).one_or_none()
     if file is None:
-        raise Refused(f"{subject.reference} has no such file: choose one of its papers' files.")
+        raise Refused(f"{subject.reference} has no such file: choose one of its papers' or answers' files.")
     return file
 
 

@@ -13,20 +13,16 @@ from typing import Any
 from sqlalchemy import func, select, true, update
 
 from app.domain import calendars
-from app.domain.acts import Answer, ArchiveReason, Held, Status
+from app.domain.acts import ArchiveReason, Held, Status
 from app.domain.batches import BatchAct
 from app.domain.recipients import MEMBER, POST
-from app.ledger import answers
 from app.ledger.queue import changed
 from app.models import (
     Absence,
-    Acknowledgement,
     AlertRule,
     CalendarFeed,
     Departure,
     Member,
-    NotificationLedger,
-    Obligation,
     Post,
     RuleRecipient,
     Site,
@@ -38,6 +34,7 @@ from app.operations.batch_acts import BATCH
 from app.operations.batch_plan import Order
 from app.operations.batches import Trail
 from app.operations.imports import queue
+from app.operations.promises import take_back_promises
 from app.trail.act import Act
 
 
@@ -55,7 +52,7 @@ def hand_on(act: Act, departure: Departure) -> int | None:
     """Hand everything over, now; the id of the batch of its entries, if there are any."""
     batch_id = _hand_on_entries(act, departure)
     posts, rules = _end_posts(act, departure), _name_another(act, departure)
-    promises = _take_back_promises(act, departure.member_id)
+    promises = take_back_promises(act, departure.member_id)
     covers, feeds = _stand_in_no_more(act, departure), _revoke_feeds(act, departure.member_id)
     departure.done_at = act.now
     changed(act)
@@ -159,21 +156,6 @@ def _recipient(act: Act, departure: Departure) -> str:
     if departure.to_post_id is not None:
         return f"{POST}:{act.session.get_one(Post, (act.org, departure.to_post_id)).name}"
     return f"{MEMBER}:{act.session.get_one(Member, (act.org, departure.to_member_id)).email}"
-
-
-def _take_back_promises(act: Act, member_id: int) -> int:
-    """Nobody is on it by the word of who is gone: whoever takes over is told, and so is whoever waited for that."""
-    query = (
-        select(Acknowledgement.claim_id)
-        .join(NotificationLedger, NotificationLedger.id == Acknowledgement.claim_id)
-        .join(Obligation, Obligation.id == NotificationLedger.obligation_id)
-        .where(Acknowledgement.org_id == act.org, NotificationLedger.org_id == act.org, Obligation.org_id == act.org)
-        .where(Acknowledgement.member_id == member_id, Acknowledgement.answer == Answer.on_it)
-        .where(Acknowledgement.taken_back_at.is_(None), Acknowledgement.sent_back_at.is_(None))
-        .where(Obligation.closed_at.is_(None))
-    )
-    claims = act.session.scalars(query.order_by(Acknowledgement.claim_id)).all()
-    return sum(answers.take_back(act, claim_id=claim_id, member_id=member_id) for claim_id in claims)
 
 
 def _stand_in_no_more(act: Act, departure: Departure) -> int:

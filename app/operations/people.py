@@ -22,6 +22,7 @@ from app.domain.folding import fold_address, fold_name
 from app.ledger.queue import changed
 from app.models import Member, MemberSite, Organisation, Post, Site, SitePost, Subject
 from app.operations import accounts, kinds, typed
+from app.operations.promises import take_back_promises
 from app.operations.typed import iso
 from app.trail.act import Act
 
@@ -182,9 +183,12 @@ def add_member(
 
 
 def disable_member(act: Act, member_id: int) -> bool:
-    """Let the member in no more. Raises Refused for the last administrator."""
+    """Let the member in no more; what they said to be on is nobody's. Raises Refused for the last administrator."""
     keep_an_admin(act, member_id)
-    return _set_active(act, member_id, False, "member_disabled")
+    if not _set_active(act, member_id, False, "member_disabled"):
+        return False
+    take_back_promises(act, member_id)
+    return True
 
 
 def enable_member(act: Act, member_id: int) -> bool:

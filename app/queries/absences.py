@@ -7,12 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, any_, exists, func, literal, or_, select, union
 from sqlalchemy.orm import Session, aliased
 
 from app.domain import calendars
-from app.domain.delivery import TOLD
-from app.models import Absence, Acknowledgement, Delivery, Member, NotificationLedger, Obligation, Site, Subject
+from app.domain.delivery import TOLD, Reason, State
+from app.models import (
+    Absence,
+    Acknowledgement,
+    AuditEvent,
+    Delivery,
+    Member,
+    NotificationLedger,
+    Obligation,
+    Site,
+    Subject,
+)  # fmt: skip
 from app.queries.sight import Sight, read_sight
 
 MOST = 200  # Lines of a summary; nobody reads more, and the register has them all.
@@ -108,7 +118,6 @@ def read_summary(session: Session, org: int, member_id: int, now: dt.datetime, t
 def _told_for(session: Session, sight: Sight, absence: Absence) -> list[ToldForYou]:
     org = sight.org
     claim, entry = NotificationLedger, Subject
-    begins = dt.datetime.combine(absence.from_on - calendars.DAY, dt.time(), dt.UTC)  # The earliest zone is ahead.
     names = func.array_agg(func.distinct(Member.name))
     columns: list[Any] = [claim.id, entry.id.label("subject_id"), claim.reference, claim.title, Site.name.label("site")]
     columns += [claim.due_on, claim.threshold, names.label("people"), Obligation.closed_at, claim.acknowledged_by]
@@ -120,8 +129,7 @@ def _told_for(session: Session, sight: Sight, absence: Absence) -> list[ToldForY
         .join(Site, and_(Site.org_id == org, Site.id == entry.site_id))
         .join(Obligation, and_(Obligation.org_id == org, Obligation.id == claim.obligation_id))
         .join(Member, and_(Member.org_id == org, Member.id == Delivery.recipient_id))
-        .where(Delivery.org_id == org, Delivery.covers_id == absence.member_id, Delivery.state.in_(TOLD))
-        .where(Delivery.handed_over_at >= begins, sight.covers(entry))
+        .where(Delivery.org_id == org, Delivery.id.in_(_instead_of(org, absence)), sight.covers(entry))
         .group_by(claim.org_id, claim.id, entry.id, Site.name, Obligation.closed_at)
         .order_by(claim.due_on, claim.reference, claim.id)
         .limit(MOST)
@@ -136,6 +144,26 @@ def _told_for(session: Session, sight: Sight, absence: Absence) -> list[ToldForY
         )
         for row in rows
     ]
+
+
+def _instead_of(org: int, absence: Absence) -> Any:
+    """The messages that told somebody else since the absence began.
+
+    In the person's place, alone or among others; and of an alert of which the person's own message was stopped as they
+    went, what the others were told.
+    """
+    begins = dt.datetime.combine(absence.from_on - calendars.DAY, dt.time(), dt.UTC)  # The earliest zone is ahead.
+    own, stopped = aliased(Delivery), AuditEvent
+    told = select(Delivery.id).where(Delivery.org_id == org, Delivery.state.in_(TOLD))
+    since = told.where(Delivery.handed_over_at >= begins)
+    among = since.where(Delivery.also_covers != [], literal(absence.member_id) == any_(Delivery.also_covers))
+    because = (stopped.org_id == org, stopped.claim_id == own.claim_id, stopped.delivery_id == own.id)
+    went = select(own.claim_id).where(
+        own.org_id == org, own.recipient_id == absence.member_id, own.state == State.cancelled,
+        own.reason == Reason.away, exists().where(*because, stopped.at >= begins),
+    )  # fmt: skip
+    others = told.where(Delivery.claim_id.in_(went))
+    return union(since.where(Delivery.covers_id == absence.member_id), among, others).scalar_subquery()
 
 
 def _answered(session: Session, org: int, claim_ids: Sequence[int]) -> dict[int, str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
 from app.domain.media import SHOWN
-from app.models import Attachment
+from app.models import Acknowledgement, Attachment, Member, NotificationLedger
 
 
 @dataclass(frozen=True)
@@ -40,3 +41,27 @@ def read_answer_files(session: Session, org: int, answer_ids: Collection[int]) -
     for row in rows:
         found[row.acknowledgement_id].append(AnswerFile(*row))
     return found
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """A file that somebody sent with an answer about an entry, and that is kept."""
+
+    id: int
+    file_name: str
+    person: str
+    sent_at: dt.datetime
+
+
+def read_sent_files(session: Session, org: int, subject_id: int) -> Sequence[SentFile]:
+    """Those of the entry, the last one first, also of answers that stand no more."""
+    answer, claim = Acknowledgement, NotificationLedger
+    query = (
+        select(Attachment.id, Attachment.file_name, Member.name, answer.acknowledged_at)
+        .join(answer, and_(answer.org_id == org, answer.id == Attachment.acknowledgement_id))
+        .join(claim, and_(claim.org_id == org, claim.id == answer.claim_id))
+        .join(Member, and_(Member.org_id == org, Member.id == answer.member_id))
+        .where(Attachment.org_id == org, Attachment.dropped_at.is_(None), claim.subject_id == subject_id)
+        .order_by(Attachment.id.desc())
+    )
+    return [SentFile(*row) for row in session.execute(query)]

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.domain.delivery import Channel, Resolution, State
 from app.models import Delivery, DeliveryAttempt, MailMessage, Member, Organisation
+from app.queries.places import in_places
 from app.queries.watch import LOST
 
 LATE = "late: "  # Before the outcome of an answer that came after somebody had decided.
@@ -127,11 +128,11 @@ def read_dispatches(session: Session, org: int, *which: ColumnElement[bool]) -> 
 
 
 def _rows(org: int) -> Any:
-    decider, covered, again = aliased(Member), aliased(Member), aliased(Delivery)
+    decider, again = aliased(Member), aliased(Delivery)
     columns: list[Any] = [
         *(Delivery.id, Delivery.claim_id, Delivery.recipient_id, Member.name.label("person")),
         case((and_(Member.is_active, Member.email_alerts), Member.email)).label("address"),
-        *(Delivery.because, covered.name.label("covers"), Delivery.channel, Delivery.state, Delivery.reason),
+        *(Delivery.because, in_places().label("covers"), Delivery.channel, Delivery.state, Delivery.reason),
         *(Delivery.timed_by, func.coalesce(Member.timezone, Organisation.timezone).label("person_zone")),
         Delivery.not_before,
         *(Delivery.next_attempt_at, Delivery.attempts, Delivery.handed_over_at, Delivery.delivered_at),
@@ -143,7 +144,6 @@ def _rows(org: int) -> Any:
         select(*columns)
         .select_from(Delivery)
         .join(Member, and_(Member.org_id == Delivery.org_id, Member.id == Delivery.recipient_id))
-        .outerjoin(covered, and_(covered.org_id == Delivery.org_id, covered.id == Delivery.covers_id))
         .join(Organisation, Organisation.id == Delivery.org_id)
         .outerjoin(decider, and_(decider.org_id == Delivery.org_id, decider.id == Delivery.resolved_by))
         .outerjoin(again, and_(again.org_id == Delivery.org_id, again.resend_of == Delivery.id))

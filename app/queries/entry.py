@@ -14,6 +14,7 @@ from app.domain.acts import InForce, Status
 from app.domain.thresholds import in_order
 from app.models import AuditEvent, Kind, Member, Obligation, RuleThreshold, SitePost, Subject
 from app.queries import watched
+from app.queries.answer_files import SentFile, read_sent_files
 from app.queries.facts import Reach, read_people, read_register
 from app.queries.papers import Paper, read_papers
 from app.queries.register import Line, read_line
@@ -98,6 +99,7 @@ class Entry:
     extra: Mapping[str, Any]
     deadlines: Sequence[Deadline]
     papers: Sequence[Paper]
+    sent_files: Sequence[SentFile]
     parts: Sequence[tuple[int, str, str]]
     watching: Sequence[Watching]
     gap: Gap | None
@@ -143,6 +145,7 @@ def read_entry(session: Session, sight: Sight, subject_id: int) -> Entry | None:
         site=site,
         deadlines=_deadlines(session, sight.org, subject_id),
         papers=read_papers(session, sight.org, subject_id),
+        sent_files=read_sent_files(session, sight.org, subject_id),
         parts=_parts(session, sight, subject_id),
         post_holders=_post_holders(session, sight.org, site, facts["owner_post_id"]),
         watching=rules,

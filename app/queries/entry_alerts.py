@@ -15,6 +15,7 @@ from app.domain.delivery import TOLD, Reason, Resolution, Standing
 from app.domain.thresholds import asked_on, sharpest_first
 from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger, Post
 from app.queries.answer_files import AnswerFile, read_answer_files
+from app.queries.places import in_places
 
 Family = tuple[int, dt.date, bool]  # A rule, a due date, and whether the alerts are follow-ups of its filing.
 SHOWN_AT_ONCE = 25  # Alerts on the page of an entry; each is several lines.
@@ -146,14 +147,12 @@ def is_follow_up(row: Any) -> bool:
 
 
 def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Message]]:
-    covered = aliased(Member)
     query: Any = (
         select(
-            Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, covered.name.label("covers"),
+            Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, in_places().label("covers"),
             Delivery.state, Delivery.reason, Delivery.delivered_at, Delivery.seen_at, Delivery.resolution,
         )
         .join(Member, and_(Member.org_id == org, Member.id == Delivery.recipient_id))
-        .outerjoin(covered, and_(covered.org_id == org, covered.id == Delivery.covers_id))
         .where(Delivery.org_id == org, Delivery.claim_id.in_(claim_ids))
         .order_by(Member.name, Delivery.channel, Delivery.id)
     )  # fmt: skip

@@ -41,6 +41,7 @@ from app.models import (
     SitePost,
     Subject,
 )
+from app.models.answered import HANDED_OVER
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -146,6 +147,12 @@ class DeliveryRow:
     recipient_id: int = 0
     channel: str = ""
     covers_id: int | None = None
+    also_covers: Sequence[int] = ()
+
+    @property
+    def in_place_of(self) -> set[int]:
+        """Who was away, and is told by it through its recipient."""
+        return {*self.also_covers, *([] if self.covers_id is None else [self.covers_id])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +289,6 @@ def read_facts(session: Session, org: int) -> Facts:
 
 
 Ids = Collection[Any] | Select[Any]  # Known ones, or those that a statement of their own finds.
-
-HANDED_OVER = ("subject_assigned", "holder_assigned")  # What the trail says when somebody else gets an entry.
 
 
 def disowned(org: int) -> Select[Any]:

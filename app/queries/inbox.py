@@ -21,6 +21,7 @@ from app.domain.errors import UnusableZone
 from app.domain.thresholds import asked_on, sharpest_first
 from app.models import Acknowledgement, Delivery, Site
 from app.models.wanted import REACH, WANTED
+from app.queries.places import IN_PLACES
 from app.queries.queues import PLAN_SIMPLY
 from app.queries.what_to_do import WHAT_TO_DO
 from app.queries.wholes import WHOLE
@@ -50,7 +51,7 @@ ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
        {WHOLE}, p.id as site_id, p.name as site, p.timezone, d.today, k.name as kind, k.wording, r.name as rule,
-       x.because, v.name as covers, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
+       x.because, {IN_PLACES} as covers, coalesce(x.delivered_at, x.handed_over_at) as delivered_at,
        x.channel = 'in_app' and x.seen_at is null as unread,
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
@@ -64,7 +65,6 @@ join obligation o on o.org_id = :org and o.id = l.obligation_id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
 join member m on m.org_id = :org and m.id = x.recipient_id
-left join member v on v.org_id = :org and v.id = x.covers_id
 where x.org_id = :org and x.recipient_id = :member and {TOLD}
   and (cast(:claim as bigint) is null or (l.subject_id, l.due_on) in (
          select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))

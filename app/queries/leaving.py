@@ -10,11 +10,12 @@ from typing import Any
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from app.domain.acts import Status
+from app.domain.acts import Answer, Status
 from app.domain.delivery import TOLD, Standing, State
 from app.domain.recipients import MEMBER
 from app.models import (
     Absence,
+    Acknowledgement,
     AlertRule,
     CalendarFeed,
     Delivery,
@@ -28,6 +29,7 @@ from app.models import (
     SitePost,
     Subject,
 )  # fmt: skip
+from app.models.answered import takes_up
 from app.models.undecided import is_undecided
 
 LOST = (State.in_doubt, State.failed, State.bounced)
@@ -141,13 +143,18 @@ def _stands_in_for(session: Session, org: int, member_id: int, today: dt.date) -
 
 
 def _unanswered(org: int, member_id: int) -> Any:
-    """Counts the alerts of open deadlines that the person was told and nobody has answered."""
+    """Counts the alerts of open deadlines that the person was told and nobody else has taken up.
+
+    What the person says to be on is taken back as they go.
+    """
     claim = NotificationLedger
     of_claim = (Delivery.org_id == org, Delivery.claim_id == claim.id)
     told = exists().where(*of_claim, Delivery.recipient_id == member_id, Delivery.state.in_(TOLD))
+    said = and_(Acknowledgement.org_id == org, Acknowledgement.claim_id == claim.id, takes_up(Acknowledgement))
+    goes = and_(Acknowledgement.member_id == member_id, Acknowledgement.answer == Answer.on_it)
     query = select(func.count()).select_from(claim)
     query = query.join(Obligation, and_(Obligation.org_id == org, Obligation.id == claim.obligation_id))
-    waiting = (claim.standing == Standing.open, claim.acknowledged_at.is_(None), Obligation.closed_at.is_(None))
+    waiting = (claim.standing == Standing.open, ~exists().where(said, ~goes), Obligation.closed_at.is_(None))
     return query.where(claim.org_id == org, *waiting, told)
 
 

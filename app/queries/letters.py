@@ -14,6 +14,7 @@ from app.domain import calendars
 from app.domain.delivery import State
 from app.domain.letters import NAMED_AT_MOST, Contact, Letter, Notice
 from app.queries.disowned import DISOWNED_BY
+from app.queries.places import IN_PLACES
 from app.queries.what_to_do import WHAT_TO_DO
 from app.queries.wholes import WHOLE
 
@@ -26,7 +27,7 @@ where m.org_id = :org and m.id = :member"""
 
 ALERTS = f"""
 select l.id as claim_id, l.reference, l.title, {WHOLE}, k.name as kind, p.name as site, p.timezone,
-       l.threshold, l.due_on, o.first_due_on, k.wording, x.because, v.name as covers, {DISOWNED_BY},
+       l.threshold, l.due_on, o.first_due_on, k.wording, x.because, {IN_PLACES} as covers, {DISOWNED_BY},
        k.proof_needed, o.filed_on, o.filed_reference as receipt, {WHAT_TO_DO}
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id
@@ -35,7 +36,6 @@ join site p on p.org_id = :org and p.id = s.site_id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join obligation o on o.org_id = :org and o.id = l.obligation_id
 join member m on m.org_id = :org and m.id = x.recipient_id
-left join member v on v.org_id = :org and v.id = x.covers_id
 where x.org_id = :org and x.id = any (cast(:deliveries as bigint[]))
 order by l.due_on, l.title, l.id"""
 

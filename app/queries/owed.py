@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from app.domain import calendars
 from app.domain.acts import Answer, InForce, OnlyIf, Status
 from app.domain.calendars import Calendar
-from app.domain.delivery import TOLD, Reason, Standing, State
+from app.domain.delivery import TOLD, Channel, Reason, Standing, State
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import alert_day, parse, sharpest_first
 from app.queries.facts import (
@@ -191,10 +191,10 @@ class Check:
         day, rows = self.days[family.subject.site_id], self.deliveries[claim.id]
         meant = self.audience.named(family.rule, family.subject, day)
         for told in {row.recipient_id for row in rows if row.state in TOLD} & meant:
-            other = self.audience.stand_in_of(told, family.subject, day)
+            other = self.audience.stand_in_of(told, family.rule.channels, family.subject, day)
             known = any(row.state != State.cancelled and row.recipient_id == other for row in rows)
-            known = known or any(row.state in TOLD and row.covers_id == other for row in rows)
-            if not known and is_reachable(self.audience.members[other], family.rule):
+            known = known or any(row.state in TOLD and other in row.in_place_of for row in rows)
+            if not known and is_reachable(self.audience.members[other], family.rule.channels):
                 yield family.debt(claim.threshold, claim, "told to somebody who is away, and not to the stand-in")
 
     def nobodys_of(self, family: Family, obligation: ObligationRow) -> Iterator[Debt]:
@@ -204,27 +204,44 @@ class Check:
         if claim is None or not said or self.is_somebody_on(obligation, day):
             return
         known = {row.recipient_id for row in self.deliveries[claim.id] if row.state != State.cancelled}
-        known |= {row.covers_id for row in self.deliveries[claim.id] if row.covers_id and row.state in TOLD}
-        for answer, at in said:
-            if not is_working_day_over(calendars.today(at, site.timezone), day, self.calendars[site.id]):
-                continue
-            for one in self.audience.above(family.subject, answer.member_id, day) - known:
-                if is_reachable(self.audience.members[one], family.rule):
-                    yield family.debt(claim.threshold, claim, "nobody's for a working day, and the post above not told")
+        known |= {one for row in self.deliveries[claim.id] if row.state in TOLD for one in row.in_place_of}
+        calendar, about = self.calendars[site.id], (family.rule, family.subject)
+        over = [one for one, at in said if is_working_day_over(calendars.today(at, site.timezone), day, calendar)]
+        above = self.hearing(family.rule, *(self.audience.above(*about, one.member_id, day) for one in over))
+        why = "nobody's for a working day, and the post above not told"
+        if over and not above:
+            above = self.hearing(family.rule, self.audience.administrators(*about, day))
+            why = "nobody's for a working day, with nobody above, and the administrators not told"
+        for _ in above - known:
+            yield family.debt(claim.threshold, claim, why)
+
+    def hearing(self, rule: RuleRow, *people: set[int]) -> set[int]:
+        """Those of them whom a channel of the rule reaches."""
+        members = self.audience.members
+        return {one for some in people for one in some if is_reachable(members[one], rule.channels)}
 
     def waiting_for_the_absent(self) -> Iterator[Debt]:
         """What waits to leave for somebody who is away, while there is a stand-in."""
-        names = {rule.id: rule.name for rule in self.facts.register.rules}
+        rules = {rule.id: rule for rule in self.facts.register.rules}
         for claim in self.facts.claims:
-            subject = self.subjects[claim.subject_id]
+            subject, rule = self.subjects[claim.subject_id], rules[claim.rule_id]
             day = self.days.get(subject.site_id)
             for row in self.deliveries[claim.id]:
                 if day is None or row.state not in (State.pending, State.held):
                     continue
-                if self.audience.stand_in_of(row.recipient_id, subject, day) != row.recipient_id:
+                others = [
+                    self.audience.stand_in_of(row.recipient_id, one, subject, day) for one in self.ways(rule, row)
+                ]
+                if all(other != row.recipient_id for other in others):
                     key = (claim.rule_id, subject.id, claim.threshold, claim.due_on)
                     why = "waits for somebody who is away, and has a stand-in"
-                    yield Debt(*key, claim.id, why, names[claim.rule_id], subject.reference)
+                    yield Debt(*key, claim.id, why, rule.name, subject.reference)
+
+    def ways(self, rule: RuleRow, row: DeliveryRow) -> list[Collection[str]]:
+        """By which channels it may be told: those of the rule; when a message came back, the app alone, too."""
+        has_come_back = any(one.state in (State.failed, State.bounced) for one in self.deliveries[row.claim_id])
+        in_app = row.channel == Channel.in_app and has_come_back
+        return [rule.channels, *([(Channel.in_app,)] if in_app else [])]
 
     def unaddressed(self) -> Iterator[Debt]:
         """Open claims that go to nobody and do not say why. A cancelled delivery goes to nobody."""

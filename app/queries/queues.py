@@ -41,7 +41,6 @@ from app.domain.acts import Answer, InForce, Status
 from app.domain.delivery import Reason, Standing, State
 from app.models import (
     Acknowledgement,
-    AuditEvent,
     Delivery,
     Kind,
     Member,
@@ -51,6 +50,7 @@ from app.models import (
     Site,
     Subject,
 )
+from app.models.answered import PASSED_ON, counts
 from app.models.undecided import is_undecided
 from app.models.wanted import FILING_PENDING, SOMEBODY_ON_IT
 from app.queries.keyset import PAGE, Cursor, Page, page_of, rank_of_day, rank_of_instant
@@ -63,7 +63,6 @@ ASK_AGAIN_WITHIN = 7  # Days: this week.
 # Right after a first import the tables have no statistics: the planner believes in one row, nests loops, and a count
 # of 10,000 entries takes minutes instead of milliseconds. Until the end of the transaction.
 PLAN_SIMPLY = text("select set_config('enable_nestloop', 'off', true), set_config('jit', 'off', true)")
-HANDED_OVER = ("subject_assigned", "holder_assigned")  # After one of these, "not mine" is settled.
 
 
 Expression = SQLColumnExpression[Any]
@@ -229,17 +228,14 @@ def to_ask_again(sight: Sight) -> Select[Any]:
     return asked.where(is_filed(), o.ask_again_on <= TODAY + ASK_AGAIN_WITHIN)
 
 
-def stands(answer: type[Acknowledgement]) -> ColumnElement[bool]:
-    return and_(answer.taken_back_at.is_(None), answer.sent_back_at.is_(None))
-
-
 def answers_of_deadline(*columns: Expression) -> Select[Any]:
-    """The standing answers to any alert about the deadline, whatever rule or distance."""
+    """The answers that count for whoever is asked now, to any alert about the deadline, whatever rule or distance."""
     return (
         select(*columns)
         .select_from(Acknowledgement)
         .join(claim, and_(claim.org_id == Acknowledgement.org_id, claim.id == Acknowledgement.claim_id))
-        .where(Acknowledgement.org_id == o.org_id, claim.obligation_id == o.id, stands(Acknowledgement))
+        .where(Acknowledgement.org_id == o.org_id, claim.obligation_id == o.id)
+        .where(counts(Acknowledgement, claim.subject_id))
         .correlate(o)
     )
 
@@ -271,6 +267,8 @@ def told_and_silent(sight: Sight) -> Select[Any]:
     )
     told_at = func.coalesce(claim.delivered_at, arrived.correlate(claim).scalar_subquery())
     answered_at = answers_of_deadline(func.max(Acknowledgement.acknowledged_at)).scalar_subquery()
+    to_claim = (Acknowledgement.org_id == claim.org_id, Acknowledgement.claim_id == claim.id)
+    answered = exists().where(*to_claim, counts(Acknowledgement, claim.subject_id)).correlate(claim)
     told = (
         select(func.min(told_at).label("since"))
         .where(
@@ -278,7 +276,7 @@ def told_and_silent(sight: Sight) -> Select[Any]:
             claim.obligation_id == o.id,
             claim.due_on == o.due_on,
             claim.standing == Standing.open,
-            claim.acknowledged_at.is_(None),
+            or_(claim.acknowledged_at.is_(None), ~answered),
             or_(answered_at.is_(None), told_at > answered_at),
         )
         .correlate(o)
@@ -292,7 +290,6 @@ def answered_otherwise(sight: Sight) -> Select[Any]:
     """Not mine, or help asked for; settled when somebody is on it, or the entry was handed over since."""
     answer = aliased(Acknowledgement, name="a")
     hers, its = aliased(Member, name="whose_member"), aliased(Post, name="whose_post")
-    since = (AuditEvent.org_id == o.org_id, AuditEvent.subject_id == s.id, AuditEvent.at > answer.acknowledged_at)
     facts: dict[str, Expression] = {
         "what": answer.answer, "since": answer.acknowledged_at, "person": Member.name, "note": answer.note,
         "claim_id": claim.id, "rank": rank_of_instant(answer.acknowledged_at), "key": answer.id * 4,
@@ -302,12 +299,11 @@ def answered_otherwise(sight: Sight) -> Select[Any]:
     return (
         open_deadlines(sight, **facts)
         .join(claim, and_(claim.org_id == o.org_id, claim.obligation_id == o.id))
-        .join(answer, and_(answer.org_id == claim.org_id, answer.claim_id == claim.id, stands(answer)))
+        .join(answer, and_(answer.org_id == claim.org_id, answer.claim_id == claim.id, counts(answer, s.id)))
         .join(Member, and_(Member.org_id == answer.org_id, Member.id == answer.member_id))
         .outerjoin(hers, and_(hers.org_id == answer.org_id, hers.id == answer.whose_member_id))
         .outerjoin(its, and_(its.org_id == answer.org_id, its.id == answer.whose_post_id))
-        .where(answer.answer.in_((Answer.not_mine, Answer.help)), nobody_on_it(sight.org))
-        .where(~exists().where(*since, AuditEvent.type.in_(HANDED_OVER)))
+        .where(answer.answer.in_(PASSED_ON), nobody_on_it(sight.org))
     )
 
 

@@ -233,7 +233,7 @@ def lack_of_channel(facts: SiteFacts, member_id: int, rules: Sequence[RuleRow]) 
     member = facts.judge.audience.members[member_id]
     fault = facts.faults.get(member_id)
     for rule in rules:
-        if not is_reachable(member, rule):
+        if not is_reachable(member, rule.channels):
             return unreachable(member, rule)
         signs_in = Channel.in_app in rule.channels and member.account_id is not None
         if fault is not None and not signs_in:

@@ -34,7 +34,7 @@ class Unheard(StrEnum):
 
     nobody = "nobody"  # Whom the rule means is nobody, or is gone by then, or may not see the entry.
     no_way = "no_way"  # Whoever is there has no address, no login, or mail to them came back.
-    away = "away"  # Whoever could be reached is away, and nobody stands in.
+    away = "away"  # Whoever could be reached is away, and nobody stands in whom the rule reaches.
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Ahead:
         audience = self.judge.audience
         named = audience.named(rule, subject, day)
         there = {one for one in named if audience.may_be_told_of(one, subject, day)}
-        told = {audience.stand_in_of(one, subject, day) for one in there}
+        told = {audience.stand_in_of(one, rule.channels, subject, day) for one in there}
         reached = {one for one in told if self.is_reached(audience.members[one], rule)}
         if any(audience.absence_on(one, day) is None for one in reached):
             return None

@@ -74,5 +74,5 @@ def add(found: Untold, audience: Audience, rule: RuleRow, subject: SubjectRow, m
         return
     found.not_told.add(subject.id)
     found.rules.add(rule.name)
-    if not any(is_reachable(audience.members[one], rule) for one in told - {member_id}):
+    if not any(is_reachable(audience.members[one], rule.channels) for one in told - {member_id}):
         found.nobody.add(subject.id)

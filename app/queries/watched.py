@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.domain import calendars
-from app.domain.acts import Status
+from app.domain.acts import Role, Status
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
 from app.domain.recipients import HOLDER, MEMBER, OWNER, POST, ROLE, Recipient, parse
@@ -155,40 +155,51 @@ class Audience:
             if row.from_on <= today and (row.until_on is None or today <= row.until_on):
                 yield row.member_id
 
-    def above(self, subject: SubjectRow, said_by: int, day: dt.date) -> set[int]:
+    def above(self, rule: RuleRow, subject: SubjectRow, said_by: int, day: dt.date) -> set[int]:
         """Who is told, when this person said that the entry is not theirs, as holder of the post above, or for them."""
         meant = {subject.owner_post_id}
         if subject.owner_post_id is None:
             at_site = {post for post, site in self.holders if site == subject.site_id}
             meant = {post for post in at_site if said_by in self._in_post(post, subject.site_id, day)}
         above = [self.post_above[post] for post in meant if post is not None]
-        return self._there((one for post in above for one in self._in_post(post, subject.site_id, day)), subject, day)
+        held_by = (one for post in above for one in self._in_post(post, subject.site_id, day))
+        return self._there(held_by, rule, subject, day)
+
+    def administrators(self, rule: RuleRow, subject: SubjectRow, day: dt.date) -> set[int]:
+        """Who is told, as an administrator or for one."""
+        return self._there(self.by_name[ROLE, Role.admin], rule, subject, day)
 
     def told(self, rule: RuleRow, subject: SubjectRow, today: dt.date) -> set[int]:
         """Whom the rule would tell of the entry today: who is there and may see it, with a usable channel or not."""
         key = (rule.id, subject.site_id, subject.kind_id)
         if key not in self._told_at:
-            self._told_at[key] = self._there(self._at_site(rule, subject.site_id, today), subject, today)
-        return self._told_at[key] | self._there(self._of_entry(rule, subject, today), subject, today)
+            self._told_at[key] = self._there(self._at_site(rule, subject.site_id, today), rule, subject, today)
+        return self._told_at[key] | self._there(self._of_entry(rule, subject, today), rule, subject, today)
 
-    def _there(self, member_ids: Iterable[int], subject: SubjectRow, day: dt.date) -> set[int]:
+    def _there(self, member_ids: Iterable[int], rule: RuleRow, subject: SubjectRow, day: dt.date) -> set[int]:
         """Whoever of them is there and may see the entry; in place of who is away, the stand-in."""
         there = {one for one in member_ids if self.may_be_told_of(one, subject, day)}
-        return {self.stand_in_of(one, subject, day) for one in there}
+        return {self.stand_in_of(one, rule.channels, subject, day) for one in there}
 
     def named(self, rule: RuleRow, subject: SubjectRow, day: dt.date) -> set[int]:
         """Whom the rule means, whether they are there or away."""
         return {*self._at_site(rule, subject.site_id, day), *self._of_entry(rule, subject, day)}
 
-    def stand_in_of(self, member_id: int, subject: SubjectRow, day: dt.date) -> int:
-        """Who is told in the member's place; the member, unless they are away and somebody who can stands in."""
+    def stand_in_of(self, member_id: int, channels: Collection[str], subject: SubjectRow, day: dt.date) -> int:
+        """Who is told in the member's place by one of the channels: of those who stand in, in a row, the last one.
+
+        The member, unless they are away and somebody whom a channel reaches stands in.
+        """
+        last = member_id
         for _ in range(DEEPEST):
             absence = self.absence_on(member_id, day)
             other = None if absence is None else absence.stand_in_id
             if other is None or not all(self.may_be_told_of(one, subject, day) for one in (member_id, other)):
                 break
             member_id = other
-        return member_id
+            if is_reachable(self.members[member_id], channels):
+                last = member_id
+        return last
 
     def absence_on(self, member_id: int, day: dt.date) -> AbsenceRow | None:
         of_day = (one for one in self.absences.get(member_id, ()) if one.from_on <= day <= one.until_on)
@@ -208,8 +219,8 @@ class Audience:
         return of_kind and self.may_be_told(member_id, subject.site_id, day)
 
     def _hears_any(self, member_ids: Iterable[int], rule: RuleRow, subject: SubjectRow, today: dt.date) -> bool:
-        told = self._there(member_ids, subject, today)
-        return any(is_reachable(self.members[one], rule) for one in told)
+        told = self._there(member_ids, rule, subject, today)
+        return any(is_reachable(self.members[one], rule.channels) for one in told)
 
     def _is_present(self, member: MemberRow, today: dt.date) -> bool:
         return (
@@ -220,7 +231,7 @@ class Audience:
         )
 
 
-def is_reachable(member: MemberRow, rule: RuleRow) -> bool:
+def is_reachable(member: MemberRow, channels: Collection[str]) -> bool:
     """E-mail needs an address and the wish to be mailed; in-app needs a login."""
-    by_email = Channel.email in rule.channels and bool(member.email) and member.email_alerts
-    return by_email or (Channel.in_app in rule.channels and member.account_id is not None)
+    by_email = Channel.email in channels and bool(member.email) and member.email_alerts
+    return by_email or (Channel.in_app in channels and member.account_id is not None)

@@ -162,7 +162,7 @@ def record_everywhere(account_id: int, type: str, **detail: Any) -> None:
         with transaction() as session:
             now = clock.now(session, settings())
             act_for(session, place.org)
-            person = find_person(session, place.org, account_id, now.date())
+            person = find_person(session, place.org, account_id, day_of(place, now))
             if person:
                 Act(session, place.org, now, member_actor(person.member_id)).record(type, **detail)
 

@@ -47,17 +47,6 @@ def end(visit: Visit) -> ResponseReturnValue:
     return ended(visit, visit.person.member_id)
 
 
-@pages.post("/o/<slug>/away/read")
-@for_roles(*ANSWERING)
-def read(visit: Visit) -> ResponseReturnValue:
-    """Put the summary of an absence away."""
-    try:
-        absences.put_summary_away(visit.act, visit.person.member_id, asked_absence())
-    except LookupError:
-        abort(404)
-    return go_to(url_for("inbox.index", slug=visit.place.slug))
-
-
 @settings_pages.get("/o/<slug>/settings/people/<int:member_id>/away")
 @for_roles(*MANAGERS)
 def person_away(visit: Visit, member_id: int) -> ResponseReturnValue:

@@ -9,11 +9,12 @@ from flask.typing import ResponseReturnValue
 
 from app.domain.acts import Role
 from app.domain.errors import Refused
-from app.operations import answers
+from app.operations import absences, answers
 from app.queries.absences import read_summary
 from app.queries.inbox import Alert, read_inbox
 from app.web.access import Visit, for_roles
 from app.web.answer_form import names_offered, place, said_in, typed_answer
+from app.web.away import asked_absence
 from app.web.hypermedia import VARY, go_to, page_or_fragment, wants_fragment
 from app.web.typed_form import Form, was_done
 
@@ -45,6 +46,17 @@ def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
     found = alert_of(visit, claim_id) or abort(404)
     view: dict[str, Any] = {"visit": visit, "alert": found, "form": None, "whose": names_offered(visit, [found])}
     return page_or_fragment("inbox/alert.html", "inbox/fragments/_alert.html", **view)
+
+
+@pages.post("/o/<slug>/inbox/summary/read")
+@for_roles(*ANSWERING)
+def summary_read(visit: Visit) -> ResponseReturnValue:
+    """Put the summary of an absence away; it is part of the inbox, and so may a remembered phone."""
+    try:
+        absences.put_summary_away(visit.act, visit.person.member_id, asked_absence())
+    except LookupError:
+        abort(404)
+    return go_to(url_for("inbox.index", slug=visit.place.slug))
 
 
 @pages.post("/o/<slug>/inbox/<int:claim_id>/opened")

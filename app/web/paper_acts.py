@@ -18,7 +18,7 @@ from app.operations import attachments, documents
 from app.queries.entry import Deadline, Entry
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
 from app.web.entry_fields import Field, Options, offered, words_of
-from app.web.words import day, next_from
+from app.web.words import day, local_day, next_from
 
 PROPOSED, ON_A_DAY, NONE = "proposed", "day", "none"
 FILE_HINT = f"At most {LARGEST_FILE // 1_000_000} MB: {ACCEPTED}."
@@ -186,12 +186,16 @@ def drop(call: Call) -> Do:
 
 
 def droppable(call: Call) -> Options:
-    return [
-        (str(file.id), f"{file.file_name}, of {one.number}")
-        for one in call.entry.papers
-        for file in one.files
-        if not file.is_dropped
-    ]
+    papers = [(one.number, file) for one in call.entry.papers for file in one.files if not file.is_dropped]
+    of_papers = [(str(file.id), f"{file.file_name}, of {number}") for number, file in papers]
+    zone = call.entry.site.timezone
+    sent = [(str(one.id), f"{one.file_name}, sent by {one.person} on {local_day(one.sent_at, zone)}")
+            for one in call.entry.sent_files]  # fmt: skip
+    return [*of_papers, *sent]
+
+
+def has_files(entry: Entry) -> bool:
+    return bool(entry.sent_files) or any(not file.is_dropped for one in entry.papers for file in one.files)
 
 
 def drop_fields(call: Call) -> Sequence[Field]:
@@ -225,8 +229,8 @@ PAPER_DEEDS: Mapping[str, Deed] = {
     ),
     "drop-file": Deed(
         "Remove a file", "Remove the file for good", drop,
-        lambda entry, _: any(not file.is_dropped for one in entry.papers for file in one.files), drop_fields,
+        lambda entry, _: has_files(entry), drop_fields,
         says=lambda _: "What is in the file is deleted and cannot be brought back. Its name and its fingerprint "
-        "(SHA-256) stay, and so does the paper. Other papers that have the same file keep it.",
+        "(SHA-256) stay, and so does the paper or the answer. Others that have the same file keep it.",
     ),
 }  # fmt: skip

@@ -55,6 +55,7 @@ OF: Mapping[str, Mapping[str, str]] = {
         "fallback": "the rule names this person for messages that are refused or come back",
         "returned": "a message of this alert was refused or came back", "cover": "stands in for",
         "above": "holds the post above; it was said to be somebody else's, and nobody has acted since",
+        "nobody_above": "administrator; it was said to be somebody else's, nobody has acted since or holds a post above",
     },
     "reason": {
         "sharper": "a later alert covers it", "start": "already past when entered", "nobody_to_tell": "nobody to tell",
@@ -187,7 +188,7 @@ OF: Mapping[str, Mapping[str, str]] = {
     },
     "why_unreached": {
         "nobody": "Nobody is there whom the rule means", "no_way": "No login, and no address to which mail comes",
-        "away": "Everybody is away, and nobody stands in",
+        "away": "Everybody is away, and nobody stands in who can be told",
     },
     "why_unwatched": {
         "site_archived": "Site archived", "draft": "Draft", "out_of_service": "Out of service",

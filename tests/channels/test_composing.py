@@ -217,6 +217,19 @@ def test_the_post_above_is_told_who_said_that_it_is_not_theirs(locale: str, sent
 
 
 @pytest.mark.parametrize(
+    ("locale", "sentence"),
+    [
+        ("en", "nobody holds a post above, and you are an administrator."),
+        ("es", "nadie ocupa un puesto superior y usted administra la organización."),
+    ],
+)
+def test_an_administrator_is_told_in_place_of_the_post_above(locale: str, sentence: str) -> None:
+    said = " ".join(texts(notice(because="nobody_above", disowned_by="Gil"), locale=locale)[1].split())
+    assert sentence in said
+    assert "Gil" in said
+
+
+@pytest.mark.parametrize(
     ("others", "sentence"),
     [
         ((), "Nobody else was told."),

@@ -74,8 +74,8 @@ CONTRACT = {
     "rule_recipient": "org_id rule_id recipient",
     "notification_ledger": "org_id id rule_id rule_version subject_id site_id obligation_id reference title threshold "
     "due_on crossed_on claimed_at delivered_at? acknowledged_at? acknowledged_by? standing reason? scan_run_id",
-    "delivery": "org_id id claim_id channel recipient_id because covers_id? state ready_at? timed_by? not_before "
-    "next_attempt_at attempts "
+    "delivery": "org_id id claim_id channel recipient_id because covers_id? also_covers state ready_at? timed_by? "
+    "not_before next_attempt_at attempts "
     "lease_token? lease_until? handed_over_at? delivered_at? seen_at? message_id? sent_to? last_reply? reason? "
     "resend_of? resolution? resolved_by? resolved_at?",
     "delivery_attempt": "org_id id delivery_id at verb reply outcome",

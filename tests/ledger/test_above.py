@@ -13,7 +13,10 @@ from app.ledger.scan import Scanned
 from app.models import Member, Subject
 from app.operations import absences, answer_checks, answers, days_off, obligations, people, register
 from app.operations.posts_above import set_post_above
+from app.queries.leaving import read_load
 from app.queries.owed import Owed
+from app.queries.queues import Queue, read_queue
+from app.queries.sight import read_sight
 from app.trail.act import Act
 from tests import factories
 from tests.ledger.conftest import Watch
@@ -206,3 +209,40 @@ def test_the_chain_of_posts_has_an_end(plant: Plant) -> None:
         {"post_id": director, "old": None, "new": fitter},
         {"post_id": manager, "old": director, "new": None},
     ]
+
+
+def test_where_nobody_is_above_the_administrators_are_told(plant: Plant) -> None:
+    plant.watch.do(lambda act: people.add_member(act, "adela@acme.example", "admin", name="Adela"))
+    plant.says("2027-05-04T09:00")
+    plant.watch.do(lambda act: people.disable_member(act, plant.people["Pilar"]))
+    why = "nobody's for a working day, with nobody above, and the administrators not told"
+    assert [debt.why for debt in plant.watch.at("2027-05-05T09:00").owed().unaddressed] == [why]
+    adela = ("Adela", "delivered", "nobody_above", None)
+    assert plant.at("2027-05-05T09:00") == [BRUNO, adela]
+    plant.watch.do(lambda act: people.enable_member(act, plant.people["Pilar"]))
+    assert plant.at("2027-05-06T09:00") == [BRUNO, adela, PILAR], "who is there again after all"
+
+
+def test_whoever_is_made_responsible_and_is_silent_is_seen_to_be(plant: Plant) -> None:
+    """Not mine is an officer's; handed over, it is the new one's, whom the old answer does not answer for."""
+    plant.watch.do(lambda act: people.add_member(act, "olga@acme.example", "officer", name="Olga"))
+
+    def waiting(queue: Queue) -> list[str]:
+        with plant.watch.acme.acting() as act:
+            olga = people.find_member(act, "olga@acme.example").id
+            rows = read_queue(act.session, read_sight(act.session, act.org, olga, act.now), queue).rows
+        return [row.reference for row in rows]
+
+    def to_follow(name: str) -> int:
+        with plant.watch.acme.acting() as act:
+            return read_load(act.session, act.org, plant.people[name], act.now.date()).unanswered
+
+    plant.says("2027-05-04T09:00")
+    assert (waiting(Queue.silent), waiting(Queue.attention), to_follow("Bruno")) == ([], ["P-1"], 1)
+    plant.watch.at("2027-05-04T09:30").do(lambda act: register.assign(act, entry(act), member_id=plant.people["Carla"]))
+    assert plant.at("2027-05-04T10:00") == [BRUNO, ("Carla", "delivered", "owner", None)]
+    assert (waiting(Queue.silent), waiting(Queue.attention), to_follow("Carla")) == (["P-1"], [], 1)
+    plant.says("2027-05-05T09:00", "on_it", "Carla", until_on=dt.date(2027, 5, 6))
+    assert (waiting(Queue.silent), to_follow("Carla"), to_follow("Bruno")) == ([], 1, 0), "a promise goes with her"
+    plant.says("2027-05-05T10:00", "seen", "Carla")
+    assert (waiting(Queue.silent), waiting(Queue.attention), to_follow("Carla")) == ([], [], 0)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 
 import pytest
 
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
-from app.models import Member
-from app.operations import absences, members, people, register
+from app.models import AlertRule, Delivery, Member, Subject
+from app.operations import absences, answers, members, people, register
 from app.operations.inspectors import limit_to_kinds
+from app.queries.absences import read_summary
+from app.queries.dispatches import read_dispatches
 from app.queries.owed import Owed
 from tests import factories
 from tests.ledger.conftest import Watch
+from tests.ledger.test_mail_hours import Mail
 
 DAY = dt.timedelta(days=1)
 NOW = factories.NOW
@@ -189,3 +193,99 @@ def test_what_cannot_be_an_absence_is_refused_with_words(watch: Watch, crew: dic
         people.limit_member(act, dora, [factories.site(act, "Yard")])
     with pytest.raises(Refused, match="Dora may not see Madrid, where something hangs on Bruno"):
         away(watch, bruno, 20, 22, dora)
+
+
+MAILED = "select m.name, x.state, x.because from delivery x join member m on m.id = x.recipient_id order by x.id"
+
+
+def test_p4_a_stand_in_whom_the_rule_cannot_reach_takes_nothing_from_the_absent(
+    watch: Watch, crew: dict[str, int]
+) -> None:
+    """By e-mail alone: who has switched it off stands in for nobody; the last in the row who reads it is told."""
+    with watch.acme.acting() as act:
+        act.session.query(AlertRule).update({"channels": ["email"]})
+    watch.do(lambda act: people.set_email_alerts(act, crew["Carla"], False))
+    away(watch, crew["Bruno"], 0, 9, crew["Carla"])
+    watch.scan()
+    assert watch.rows(MAILED) == [("Bruno", "pending", "owner")], "nothing goes silent"
+    assert watch.owed() == NOTHING
+    away(watch, crew["Carla"], 0, 3, crew["Dora"])
+    quick(watch)
+    assert watch.rows(MAILED) == [("Bruno", "cancelled", "owner"), ("Dora", "pending", "cover")]
+    watch.do(lambda act: people.set_email_alerts(act, crew["Dora"], False))
+    quick(watch)
+    assert watch.rows(MAILED) == [("Bruno", "pending", "owner"), ("Dora", "cancelled", "cover")]
+    Mail(watch).send("")
+    assert quick(watch) == 0
+    watch.do(lambda act: people.set_email_alerts(act, crew["Carla"], True))
+    assert [debt.why for debt in watch.owed().unaddressed] == ["told to somebody who is away, and not to the stand-in"]
+    assert quick(watch) == 1, "whom it reaches again, takes the duty over"
+
+
+def test_what_one_message_says_for_several_is_in_the_summary_of_each(watch: Watch, crew: dict[str, int]) -> None:
+    """Carla stands in for Bruno and Dora; Ana, who is told as herself, for Olga: the others are not forgotten."""
+    with watch.acme.acting() as act:
+        ana, olga = (people.add_member(act, f"{name}@acme.example", "officer", name=name) for name in ("Ana", "Olga"))
+        entry = act.session.query(Subject).one()
+        register.assign_holder(act, entry, crew["Dora"])
+        factories.rule(act, "More", thresholds=("7d", "2d"), to=("owner", "holder", "role:officer"))
+        act.session.query(AlertRule).filter_by(name="Permits").update({"is_active": False})
+    watch.scan()
+    away(watch, olga, 0, 3, ana)
+    quick(watch)
+    watch.deliver()
+    away(watch, crew["Bruno"], 1, 3, crew["Carla"])
+    away(watch, crew["Dora"], 1, 3, crew["Carla"])
+    quick(on(watch, 3))
+    watch.deliver()
+    told = [row for row in watch.rows(TOLD) if row[0] == "2d"]
+    assert told == [
+        ("2d", "Ana", "delivered", None, "role", None),
+        ("2d", "Carla", "delivered", None, "cover", "Bruno"),
+    ]
+    quick(on(watch, 4))
+    assert [row for row in watch.rows(TOLD) if row[0] == "2d"] == told, "back, and nobody is told once more"
+
+    def summary(who: int) -> list[tuple[str, list[str]]]:
+        with watch.acme.acting() as act:
+            found = read_summary(act.session, act.org, who, act.now, act.now.date())
+            return [(line.threshold, list(line.people)) for line in found.told] if found else []
+
+    assert summary(crew["Bruno"]) == summary(crew["Dora"]) == [("2d", ["Carla"])]
+    stopped = ("7d", ["Ana", "Bruno", "Dora"])
+    assert summary(olga) == [stopped, ("2d", ["Ana"])], "also what was stopped as she went, and whom it told"
+    assert summary(ana) == summary(crew["Carla"]) == []
+    with watch.acme.acting() as act:
+        [two] = act.session.query(Delivery).filter_by(because="cover", covers_id=crew["Bruno"]).where(
+            Delivery.also_covers != []).all()  # fmt: skip
+        assert {row.covers for row in read_dispatches(act.session, act.org, Delivery.id == two.id)} == {"Bruno, Dora"}
+
+
+def test_a_row_of_stand_ins_ends_where_it_is_followed_to_at_both_ends(watch: Watch, crew: dict[str, int]) -> None:
+    with watch.acme.acting() as act:
+        row = [people.add_member(act, f"{number}@acme.example", "staff") for number in range(12)]
+    for who, stand_in in itertools.pairwise(row[1:]):
+        away(watch, who, 1, 9, stand_in)
+    too_long = "More than 10 people would stand in for each other in a row"
+    with pytest.raises(Refused, match=too_long):
+        away(watch, row[0], 9, 12, row[1])
+    away(watch, row[0], 10, 12, row[1])  # On these days the others are there.
+    with pytest.raises(Refused, match=too_long):
+        away(watch, row[11], 1, 3, crew["Dora"])
+    away(watch, row[11], 10, 12, crew["Dora"])
+
+
+def test_whoever_is_disabled_is_on_nothing_any_more(watch: Watch, crew: dict[str, int]) -> None:
+    """What the promise held back comes, by the fast look and by the full one."""
+    watch.scan()
+    watch.deliver()
+    [(claim,)] = watch.rows("select claim_id from delivery")
+    with watch.acme.acting() as act:
+        answers.acknowledge_claim(act, crew["Bruno"], claim, "on_it", until_on=TODAY + 9 * DAY)
+        factories.rule(act, "Dora", ("7d",), ("member:dora@acme.example",), only_if="nobody_on_it")
+    assert quick(watch) == 0
+    watch.do(lambda act: people.disable_member(act, crew["Bruno"]))
+    assert [debt.rule for debt in watch.owed().missing] == ["Dora"]
+    assert quick(watch) == 1
+    said = "select detail->>'answer' from audit_event where type = 'answer_taken_back'"
+    assert watch.rows(said) == [("on_it",)]

@@ -16,7 +16,7 @@ from app.domain.acts import MoveReason
 from app.domain.calendars import Calendar
 from app.domain.mail_hours import Due, Hours, Rest, plan
 from app.ledger.lease import due_people, lease_for
-from app.operations import absences, mail_hours, obligations, people, register
+from app.operations import absences, mail_hours, obligations, people, places, register
 from app.operations.mail_hours import OwnHours
 from app.trail.act import Act
 from tests import factories
@@ -25,6 +25,7 @@ from tests.ledger.conftest import Watch
 ANA, BRUNO = "ana@acme.example", "bruno@acme.example"
 NIGHT = Rest(dt.time(20), dt.time(6))
 MONDAY = "2027-03-01T09:00"  # 10:00 in Madrid.
+MADRID = ("Madrid", "Europe/Madrid", None, None)  # Name, zone, country and region.
 LEASE = dt.timedelta(minutes=5)
 
 
@@ -267,6 +268,34 @@ def test_the_hour_of_the_site_and_those_of_the_person_hold_together(mail: Mail) 
     assert mail.waiting() == [("A", "2027-03-01 09:00", "rest")]
     in_app = "select to_char(not_before at time zone 'Europe/Madrid', 'HH24:MI'), timed_by from delivery"
     assert mail.watch.rows(f"{in_app} where channel = 'in_app'") == [("07:00", "alert_from")]
+
+
+def test_what_waits_for_the_hour_of_the_site_follows_it(mail: Mail) -> None:
+    def goes_from(hour: int) -> None:
+        mail.watch.do(lambda act: places.change_site(act, factories.site(act), *MADRID, dt.time(hour)))
+
+    def hours() -> list[tuple[object, ...]]:
+        sql = "select x.channel, to_char(x.not_before at time zone 'Europe/Madrid', 'HH24:MI'), x.timed_by, x.state "
+        return mail.watch.rows(f"{sql} from delivery x order by 1")
+
+    goes_from(9)
+    mail.hours(ANA, rest=Rest(dt.time(20), dt.time(8)))
+    enter(mail, "A", "2027-03-31")
+    mail.at("2027-03-01T05:00")
+    goes_from(11)
+    mail.at("2027-03-01T05:10")
+    assert hours() == [(channel, "11:00", "alert_from", "pending") for channel in ("email", "in_app")]
+    goes_from(7)
+    mail.at("2027-03-01T05:20")
+    assert hours() == [("email", "08:00", "rest", "pending"), ("in_app", "07:00", "alert_from", "pending")]
+    goes_from(0)
+    mail.at("2027-03-01T05:30")
+    assert hours() == [("email", "08:00", "rest", "pending"), ("in_app", "05:30", None, "delivered")]
+    goes_from(23)
+    mail.at("2027-03-01T08:00")
+    assert mail.taken() == [("2027-03-01T08:00", "Ana", "A 30d")], "what was ready before goes when its reader reads"
+    events = "select count(*) from audit_event where type = 'delivery_timed' and detail->>'channel' = 'in_app'"
+    assert mail.watch.rows(events) == [(3,)]
 
 
 def test_the_ledger_says_what_the_plan_says(mail: Mail) -> None:

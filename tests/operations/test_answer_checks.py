@@ -13,8 +13,9 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Acknowledgement, Attachment, AuditEvent, Kind, Obligation
-from app.operations import answer_checks, answers, departures, obligations, people, proofs, register
+from app.operations import answer_checks, answers, attachments, departures, obligations, people, proofs, register
 from app.operations.attachments import SentFile
+from app.queries.answer_files import read_sent_files
 from app.queries.facts import read_facts
 from app.queries.inbox import Alert, count_unread, read_inbox
 from app.queries.owed import owed
@@ -100,6 +101,25 @@ def test_a_photo_is_kept_as_it_was_sent_and_hashed_into_the_trail(shift: Shift) 
     other = SentFile("b.pdf", b"%PDF-1.7\n")
     assert shift.say("done", done_on=march(1), file=other, note="Two litres").changed  # Another photo is news.
     assert [row.on for row in shift.waiting(Queue.check)] == [march(1)]
+
+
+def test_the_photo_of_an_answer_is_removed_with_a_reason_and_the_answer_stays(shift: Shift) -> None:
+    shift.say("done", done_on=march(1), file=PHOTO)
+    with shift.acme.acting() as act:
+        entry, other = register.find_subject(act, "P-1"), factories.subject(act, "P-2")
+        [photo] = read_sent_files(act.session, act.org, entry.id)
+        for subject, reason, why in ((entry, None, "a reason for removing"), (other, "other", "no such file")):
+            with pytest.raises(Refused, match=why):
+                attachments.drop(act, subject, photo.id, reason)
+        assert attachments.drop(act, entry, photo.id, "personal", "A face")
+        assert not attachments.drop(act, entry, photo.id, "personal")
+        kept = act.session.get_one(Attachment, (act.org, photo.id))
+        assert (kept.content, kept.file_name) == (None, "IMG_0641.HEIC")
+        assert list(read_sent_files(act.session, act.org, entry.id)) == []
+        answer_id = kept.acknowledgement_id
+    dropped = shift.event("file_dropped")
+    assert (dropped["answer_id"], dropped["reason"], dropped["note"]) == (answer_id, "personal", "A face")
+    assert shift.check() == answer_id, "it still waits to be checked"
 
 
 @pytest.mark.parametrize(

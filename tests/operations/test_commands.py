@@ -273,6 +273,9 @@ def test_the_five_moments_of_a_supervisor_and_what_an_officer_makes_of_them(
     assert onus.changed(*done, str(photo))
     listed = onus.run("answer", "check", "list").stdout
     assert "P-1 2027-03-20: bruno says done on 2027-02-27 (IMG_1.jpg)" in listed
+    dropping = ("answer", "drop-file", "P-1", "IMG_1.jpg", "--reason", "personal")
+    assert len(onus.json(*dropping)["attachment_ids"]) == 2
+    assert "has a file 'IMG_1.jpg' that is kept" in onus.refusal(*dropping)
     accepted = onus.json("answer", "check", "accept", listed.split()[0], "--as", OFFICER)
     assert (accepted["met_on"], accepted["due_on"]) == ("2027-02-27", "2027-03-20")
     assert onus.json("answer", "check", "list")["answers"] == []

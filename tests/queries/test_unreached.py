@@ -5,7 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from sqlalchemy import update
 
+from app.domain.delivery import State
+from app.ledger.scan import scan
+from app.models import Delivery
+from app.operations import members, people
 from app.queries.facts import (
     AbsenceRow,
     AccountRow,
@@ -22,8 +27,12 @@ from app.queries.facts import (
     SiteRow,
     SubjectRow,
     ThresholdRow,
+    read_people,
+    read_register,
 )  # fmt: skip
-from app.queries.unreached import Unheard, unreached
+from app.queries.unreached import Unheard, read_unreached, unreached
+from tests import factories
+from tests.factories import Acme
 
 NOW = dt.datetime(2027, 3, 1, 11, tzinfo=dt.UTC)
 ANA, BO = 1, 2
@@ -66,6 +75,9 @@ POSTED = {
     "site_posts": [SitePostRow(1, 7, BO, day(-9), day(32))],
 }
 
+MUTE = [member(ANA), member(BO, account_id=None, email=None)]  # Bo, who stands in, cannot be told.
+MAILED = {"channels": ("email",), "absences": [away(0, 20, BO)]}
+
 
 @pytest.mark.parametrize(
     ("facts", "expected"),
@@ -76,6 +88,9 @@ POSTED = {
         ({"absences": [away(11, 33)]}, [("7d", 33, Unheard.away)]),
         ({"absences": [away(0, 20, BO)]}, []),
         ({"absences": [away(0, 20, BO), away(5, 20, who=BO)]}, [("30d", 10, Unheard.away)]),
+        ({"absences": [away(0, 20, BO)], "members": MUTE}, [("30d", 10, Unheard.away)]),
+        ({**MAILED, "members": [member(ANA), member(BO, email_alerts=False)]}, [("30d", 10, Unheard.away)]),
+        ({**MAILED, "lost": (BO,)}, [("30d", 10, Unheard.no_way)]),
         ({"absences": [away(0, 20, cancelled_at=NOW)]}, []),
         ({"members": [member(ANA, left_on=day(20))]}, [("7d", 33, Unheard.nobody)]),
         ({"members": [member(ANA, valid_until=day(9))]}, [("30d", 10, Unheard.nobody)]),
@@ -106,3 +121,27 @@ def test_the_days_are_worked_out_with_the_days_off() -> None:
     people = People([member(ANA)], BOTH, recipients=[RecipientRow(5, "owner")], absences=[away(7, 8)])
     [row] = unreached(register, people, NOW)
     assert (row.alert_on, row.why) == (day(7), Unheard.away)
+
+
+@pytest.mark.parametrize("state", [State.bounced, State.failed])
+def test_an_address_from_which_the_last_mail_came_back_reaches_nobody(acme: Acme, state: State) -> None:
+    """As the readiness of the site judges it, and only while it is the address that they have."""
+    with acme.acting() as act:
+        ana = people.add_member(act, "ana@acme.example", "officer")
+        factories.rule(act, thresholds=("30d", "7d"), channels=("email",))
+        factories.subject(act, due_on=day(20))
+
+    def foretold() -> list[tuple[str, Unheard]]:
+        with acme.acting() as act:
+            facts = (read_register(act.session, act.org), read_people(act.session, act.org))
+            return [(row.threshold, row.why) for row in read_unreached(act.session, act.org, act.now, *facts)]
+
+    with acme.watching() as act:
+        scan(act)
+    assert foretold() == []
+    with acme.watching() as act:
+        act.session.execute(update(Delivery).values(state=state, sent_to="Ana@acme.example"))
+    assert foretold() == [("7d", Unheard.no_way)]
+    with acme.acting() as act:
+        members.change_address(act, ana, "ana.new@acme.example")
+    assert foretold() == []

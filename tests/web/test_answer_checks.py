@@ -89,6 +89,11 @@ def test_done_with_a_photo_is_seen_and_accepted_by_an_officer(staffed: Acme, bro
     assert address in entry
     assert "accepted" in entry
     assert "Accepted the answer of Bruno: Done" in entry
+    drop = f"/o/acme/register/{count(staffed, 'select id from subject')}/drop-file"
+    form = ana.get(drop).text
+    assert "IMG.php.jpg, sent by Bruno on 1 March 2027" in form
+    assert ana.post(drop, paper=address.rsplit("/", 1)[1], reason="personal", note="").status_code == 303
+    assert fetched(ana, address).status_code == 404
     status, page = decide(browser(OFFICER), answer_id(staffed), CHECK, "send_back", note=NOTE)
     assert status == 422
     assert "was accepted already by Ana" in page

@@ -79,8 +79,8 @@ def test_a_holiday_with_a_stand_in_and_what_awaits_the_returned(browser: SignIn,
     assert "While you were away" in page
     assert "told to Ana, 7 days before" in " ".join(read(page).text.split())
     assert "Still open, no answer" in page
-    assert ana.post("/o/acme/away/read", absence=absence).status_code == 404
-    assert bruno.post("/o/acme/away/read", absence=absence).status_code == 303
+    assert ana.post("/o/acme/inbox/summary/read", absence=absence).status_code == 404
+    assert bruno.post("/o/acme/inbox/summary/read", absence=absence).status_code == 303
     assert "While you were away" not in bruno.get("/o/acme/inbox").text
 
 

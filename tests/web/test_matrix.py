@@ -90,7 +90,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/away": (ANSWERING, 200),
     "POST /o/<slug>/away": (ANSWERING, 422),
     "POST /o/<slug>/away/end": (ANSWERING, 404),  # It must name an absence, and names none.
-    "POST /o/<slug>/away/read": (ANSWERING, 404),  # The same.
+    "POST /o/<slug>/inbox/summary/read": (ANSWERING, 404),  # The same.
     "GET /o/<slug>/calendar": (EVERYBODY, 200),
     "POST /o/<slug>/calendar": (EVERYBODY, 422),
     "POST /o/<slug>/calendar/revoke": (EVERYBODY, 404),  # It must name an address, and names none.

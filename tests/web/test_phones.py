@@ -13,7 +13,7 @@ from sqlalchemy import select, text, update
 from app.database import transaction
 from app.ledger.scan import scan
 from app.models import RememberedPhone
-from app.operations import phones
+from app.operations import absences, phones
 from tests import factories
 from tests.factories import Acme
 from tests.people import ADMIN, PASSWORD, STAFF
@@ -54,7 +54,7 @@ def test_it_reads_and_answers_and_does_nothing_else(phone: Browser) -> None:
     assert phone.post(f"/o/acme/inbox/{claim}/answer", answer="seen").status_code == 303
     for closed in ("/o/acme/calendar", "/o/acme/my-alerts", "/o/acme/away", "/o/acme/register", "/phones"):
         assert phone.get(closed).location.startswith("/login?next=" + closed)
-    assert phone.post("/o/acme/away/read", absence="1").location.startswith("/login")
+    assert phone.post("/o/acme/inbox/summary/read", absence="1").status_code == 404, "it would put a summary away"
     assert "Sign in to Onus" in phone.get("/login").text, "it may sign in for everything else"
 
 
@@ -86,6 +86,22 @@ def test_it_is_signed_out_by_its_owner_by_an_administrator_and_by_itself(
         noted = act.run("select type, actor from audit_event where type like 'phone%' order by id").all()
     bruno, adela = (f"member:{staffed.members[name]}" for name in ("Bruno", "Adela"))
     assert noted == [("phone_remembered", bruno), ("phones_forgotten", bruno), ("phones_forgotten", adela)]
+
+
+def test_it_puts_the_summary_of_an_absence_away(phone: Browser, staffed: Acme) -> None:
+    day, bruno = factories.NOW.date(), staffed.members["Bruno"]
+    with staffed.acting() as act:
+        absence = absences.enter_absence(act, bruno, day, day, staffed.members["Ana"])
+    with staffed.watching() as act:
+        scan(act)
+        act.run("update delivery set state = 'delivered', handed_over_at = :now where state = 'pending'")
+    with staffed.acting() as act:
+        absences.come_back(act, bruno)
+    page = phone.get("/o/acme/inbox").text
+    assert "While you were away" in page
+    assert f'name="absence" value="{absence}"' in page, "a button, as on any screen"
+    assert phone.post("/o/acme/inbox/summary/read", absence=str(absence)).location == "/o/acme/inbox"
+    assert "While you were away" not in phone.get("/o/acme/inbox").text
 
 
 def test_after_its_time_it_signs_in_again(app: Flask, staffed: Acme, monkeypatch: pytest.MonkeyPatch) -> None:

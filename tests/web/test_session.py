@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 from flask import Flask
 
+from app.models import Member, Organisation
+from tests import factories
+from tests.factories import Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
 from tests.web.conftest import PASSWORD, Browser
 
@@ -81,3 +86,18 @@ def test_a_form_without_the_token_is_refused(browser: SignIn) -> None:
     answer = person.post("/logout")
     assert answer.status_code == 400
     assert person.get("/o/acme/").status_code == 200
+
+
+def test_a_sign_in_is_noted_by_the_day_of_the_organisation(
+    app: Flask, browser: SignIn, staffed: Acme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the islands of Midway Bruno's last day is not over, while it is tomorrow in UTC."""
+    with staffed.acting() as act:
+        act.session.get_one(Organisation, act.org).timezone = "Pacific/Midway"
+        act.session.get_one(Member, (act.org, staffed.members["Bruno"])).valid_until = dt.date(2027, 2, 28)
+    evening = replace(app.extensions["onus_settings"], clock=factories.NOW - dt.timedelta(hours=2))
+    monkeypatch.setitem(app.extensions, "onus_settings", evening)
+    assert browser(STAFF).get("/o/acme/inbox").status_code == 200
+    with staffed.acting() as act:
+        [actor] = act.run("select actor from audit_event where type = 'signed_in'").scalars()
+        assert actor == f"member:{staffed.members['Bruno']}"

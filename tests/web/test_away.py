@@ -114,6 +114,7 @@ def test_a_leaver_with_sixty_entries(browser: SignIn, staffed: Acme) -> None:
     assert faults_of(page) == []
     assert "60 entries" in page
     assert page.count("<tr><th") == MANY + 1
+    assert "<details><summary>Responsible for 60 entries</summary>" in page, "closed: a phone shows what follows"
     assert "Choose who takes over." in adela.post(where, leaves_on=days(0), to="", about="hand_over").text
     assert adela.post(where, leaves_on=days(0), to="member:987654321", about="hand_over").status_code == 404
     chosen = {"leaves_on": days(0), "to": f"member:{hal}", "about": "hand_over"}
@@ -129,6 +130,7 @@ def test_a_leaver_with_sixty_entries(browser: SignIn, staffed: Acme) -> None:
     assert faults_of(after) == []
     assert "What hung on Gil went to Bruno" in after
     assert "Nothing: no entry, post, rule or absence names this person." in after
+    assert "See what would happen" not in after
     with staffed.acting() as act:
         assert {one.owner_member_id for one in act.session.query(Subject)} == {hal}
         [batch] = act.session.query(AuditEvent).filter_by(type="batch_applied").all()

@@ -170,6 +170,7 @@ def about(visit: Visit, found: PersonLine) -> dict[str, Any]:
     return {
         "alerts": alerts_words(found, organisation_rest(visit.act)),
         "untold": untold_words(untold, found.name, is_so=True),
+        "is_untold": bool(untold.not_told),
         "addresses": feeds_of(session, org, found.id),
         "phones": count_phones(session, org, found.id, now),
         "looks": inspectors.looks(session, org, found.id, now - LOOKS_FOR),

@@ -111,7 +111,7 @@ def test_switching_e_mail_off_shows_first_what_it_leaves_untold(browser: SignIn,
     assert not listed(page)[0].all("a"), "staff have no page of an entry"
     page = admin.get(where).text
     assert "Of 1 deadline Bruno is not told at all" in words(page)
-    assert f'href="{where}/alerts"' in page
+    assert f'href="{where}/alerts#untold"' in page
     (only,) = listed(admin.get(f"{where}/alerts").text)
     assert [one.get("href").startswith("/o/acme/register/") for one in only.all("a")] == [True]
     assert bruno.post(HERE, **AS_IT_IS).status_code == 303

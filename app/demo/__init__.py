@@ -18,10 +18,13 @@ from app.config import settings
 from app.database import SCHEDULER, act_for, transaction
 from app.demo.cast import NAME, PEOPLE, SLUG, ZONE, address_of, furnish
 from app.demo.mail import Postman, come_back, send_due
-from app.demo.story import DOWN, FIRST, Deed, Story
+from app.demo.story import Deed, Story
+from app.demo.turns import DOWN, FIRST, deeds
 from app.ledger.align import deliver
+from app.ledger.coming import open_coming
 from app.ledger.scan import scan
 from app.operations import kinds, people, register, rules
+from app.operations.departures import hand_on_due
 from app.operations.passwords import hashed
 from app.operations.rule_contents import RuleText
 from app.queries.visitors import places
@@ -30,6 +33,7 @@ from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 
 TICKS_AT = dt.time(6)  # UTC, before anybody works.
 ACTS_AT = dt.time(9)
+AFTER_ACTS = dt.timedelta(minutes=3)  # The watch looks again: what somebody took back at once is among the acts.
 OTHER_SLUG, OTHER_NAME = "umbrosa", "Umbrosa Logistics (demo)"
 WORDS = [
     "amber",
@@ -92,13 +96,13 @@ def tell(password: str, now: dt.datetime) -> None:
         org = people.add_organisation(session, at, OPERATOR, SLUG, NAME, ZONE)
         act_for(session, org)
         story = Story(furnish(Act(session, org, at), hashed(password), today), today)
-    deeds, postman = story.deeds(), Postman(now)
+    happens, postman = deeds(story), Postman(now)
     for offset in range(FIRST, 1):
         day = today + dt.timedelta(days=offset)
         if offset not in DOWN:
             tick(org, min(dt.datetime.combine(day, TICKS_AT, dt.UTC), now), postman)
         at = min(dt.datetime.combine(day, ACTS_AT, dt.UTC), now)
-        live(org, at, deeds.get(offset, []), None if offset in DOWN else postman)
+        live(org, at, happens.get(offset, []), None if offset in DOWN else postman)
     tick(org, now, postman)
     come_back(org, now)
     tick(org, now, postman)
@@ -121,16 +125,20 @@ def tell_of_another(now: dt.datetime) -> None:
     tick(org, now, Postman(now))
 
 
-def live(org: int, at: dt.datetime, deeds: list[Deed], postman: Postman | None) -> None:
-    if deeds:
+def live(org: int, at: dt.datetime, acts: list[Deed], postman: Postman | None) -> None:
+    if acts:
         with transaction(org) as session:
-            for deed in deeds:
+            for deed in acts:
                 deed(Act(session, org, at))
-    if deeds and postman is not None:
-        tick(org, at + dt.timedelta(seconds=1), postman)
+    if acts and postman is not None:
+        tick(org, at + AFTER_ACTS, postman)
 
 
 def tick(org: int, at: dt.datetime, postman: Postman) -> None:
+    with transaction(org) as session:
+        opening = Act(session, org, at, SCHEDULER_ACTOR)
+        open_coming(opening)
+        hand_on_due(opening)
     with transaction(org, SCHEDULER) as session:
         scan(Act(session, org, at, SCHEDULER_ACTOR))
     with transaction(org, SCHEDULER) as session:

@@ -9,6 +9,8 @@ import datetime as dt
 from dataclasses import dataclass, field
 
 from app.operations import kinds, people, rules
+from app.operations.inspectors import limit_to_kinds
+from app.operations.posts_above import set_post_above
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 
@@ -43,6 +45,8 @@ POSTS = {
     "Maintenance": (("Vitoria", "Bruno"), ("Aveiro tiles", "Carla"), ("Tucson warehouse", "Fay")),
     "HR": (("Aveiro tiles", "Ana"), ("Vitoria", "Ana")),
 }
+
+ABOVE = {"Maintenance": "Plant manager", "EHS coordinator": "Plant manager"}
 
 # Name, whether it expires or falls due, what to do.
 KINDS = (
@@ -132,8 +136,11 @@ def furnish(act: Act, password_hash: str, today: dt.date) -> Cast:
         cast.posts[post] = people.add_post(act, post)
         for site, first_name in holders:
             people.assign_post(act, cast.posts[post], cast.people[first_name], cast.sites[site])
+    for post, above in ABOVE.items():
+        set_post_above(act, cast.posts[post], cast.posts[above])
     cast.kinds = {
         name: kinds.add_kind(act, kinds.KindText(name, wording, what_to_do)) for name, wording, what_to_do in KINDS
     }
+    limit_to_kinds(act, cast.people["Dana"], [number for name, number in cast.kinds.items() if name != "Training"])
     rules.apply(act, RULES)
     return cast

@@ -88,6 +88,11 @@ class PersonLine:
         """None: as the organisation has it."""
         return Rest(self.rest_from, self.rest_until, self.rest_days_off) if self.own_rest else None
 
+    @property
+    def hears_mail(self) -> bool:
+        """Whether alerts go to the person by e-mail at all."""
+        return bool(self.email) and self.email_alerts
+
     def is_past(self, today: dt.date) -> bool:
         """Whether the last day that was granted is over, or the person has left."""
         left = self.left_on is not None and self.left_on <= today

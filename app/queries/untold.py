@@ -1,4 +1,4 @@
-"""What a person would no longer hear without alerts by e-mail, judged before it is switched off.
+"""What a person does not hear without alerts by e-mail, judged before it is switched off, and as long as it is.
 
 Plain Python over bare facts, as what is not watched. It counts deadlines that are open, whatever their alerts.
 """
@@ -21,7 +21,7 @@ from app.queries.watched import Audience, is_reachable
 
 @dataclass(frozen=True)
 class Untold:
-    """Ids of entries: those of which the person would be told in the app alone, would not be told, and nobody would.
+    """Ids of entries: those of which the person is told in the app alone, is not told, and nobody else is, either.
 
     `rules` are the names of the rules that tell the person by e-mail only.
     """
@@ -37,7 +37,10 @@ class Untold:
 
 
 def without_mail(session: Session, org: int, member_id: int, now: dt.datetime) -> Untold:
-    """What would change for the entries that a rule tells this person of by e-mail, as if nobody were away today."""
+    """Of the entries that a rule tells this person of by e-mail: what becomes of each without, as if nobody were away.
+
+    Whether e-mail is on plays no part, nor whether there is an address: where it is not, this is what is so now.
+    """
     people = replace(read_people(session, org), absences=())
     register, audience = read_register(session, org), Audience(people)
     reach, found = Reach(register), Untold()
@@ -64,7 +67,7 @@ def todays(sites: Iterable[SiteRow], now: dt.datetime) -> Iterator[tuple[int, dt
 def add(found: Untold, audience: Audience, rule: RuleRow, subject: SubjectRow, member_id: int, today: dt.date) -> None:
     """Put the entry where it belongs by this rule; where several rules tell of it, the worst of them counts."""
     member = audience.members[member_id]
-    if Channel.email not in rule.channels or not (member.email and member.email_alerts):
+    if Channel.email not in rule.channels:
         return
     told = audience.told(rule, subject, today)
     if member_id not in told:

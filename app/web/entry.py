@@ -10,13 +10,14 @@ from flask.typing import ResponseReturnValue
 from app.queries.entry import Entry, read_entry
 from app.queries.entry_alerts import read_alerts
 from app.queries.entry_history import read_history
+from app.queries.held_back import held_back
 from app.queries.sight import Sight
 from app.web import register_export
 from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.deadline_acts import ADDING
 from app.web.deadline_acts import DEADLINE_DEEDS as OTHER_DEADLINE_DEEDS
 from app.web.entry_acts import DEEDS, Call, Deed
-from app.web.entry_alerts import shown_alerts
+from app.web.entry_alerts import held_words, shown_alerts
 from app.web.entry_fields import place, read_form
 from app.web.entry_history import told_history
 from app.web.entry_parts import BELONGING
@@ -40,6 +41,7 @@ def entry(visit: Visit, subject_id: int) -> ResponseReturnValue:
     """Everything about one entry. `alerts` and `history` lead to older ones of each."""
     one = entry_of(visit, sight_of(visit), subject_id)
     alerts = read_alerts(visit.act.session, visit.act.org, subject_id, asked_number("alerts"))
+    held = held_back(visit.act.session, visit.act.org, subject_id, one.site.today) if one.site.today else []
     history = read_history(visit.act.session, visit.act.org, subject_id, asked_number("history"))
     return page_or_fragment(
         "register/entry.html",
@@ -49,7 +51,8 @@ def entry(visit: Visit, subject_id: int) -> ResponseReturnValue:
         tags=tags_of(one.line),
         left=left_of(one.line),
         why_not=WHY_NOT[one.gap] if one.gap else None,
-        alerts=shown_alerts(alerts, one.site.timezone),
+        alerts=shown_alerts(alerts, one.site.timezone, held),
+        held=[(one.due_on, held_words(one)) for one in held],
         older_alerts=alerts.before,
         history=told_history(history, one.site.timezone),
         older_history=history.before,

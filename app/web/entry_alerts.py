@@ -11,8 +11,9 @@ from app.domain.delivery import Reason, Standing, State
 from app.domain.errors import UnusableZone
 from app.domain.thresholds import asked_on, parse
 from app.queries.entry_alerts import Alert, AlertPage, Message
+from app.queries.held_back import HeldBack
 from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
-from app.web.words import OF, UNITS, before, counted, word
+from app.web.words import OF, UNITS, before, counted, day, word
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,23 @@ class ShownAlert:
     late: str
 
 
-def shown_alerts(page: AlertPage, timezone: str) -> Sequence[ShownAlert]:
-    return [ShownAlert(one, tag_of(one), lateness(one, timezone)) for one in page.alerts]
+def shown_alerts(page: AlertPage, timezone: str, held: Sequence[HeldBack] = ()) -> Sequence[ShownAlert]:
+    by_date = {one.due_on: held_words(one) for one in held}
+    return [ShownAlert(one, tag_of(one, by_date.get(one.due_on)), lateness(one, timezone)) for one in page.alerts]
 
 
-def tag_of(alert: Alert) -> Tag:
+def held_words(one: HeldBack) -> str:
+    """Ana is on it until 4 March 2027."""
+    if one.person is None:
+        return "the filing is pending"
+    return f"{one.person} is on it until {day(one.until_on)}" if one.until_on else f"{one.person} says that it is done"
+
+
+def tag_of(alert: Alert, held_by: str | None = None) -> Tag:
+    """`held_by` says who is on its deadline now, if somebody is."""
     if alert.standing == Standing.withdrawn:
+        if alert.reason == Reason.somebody_on_it and held_by:
+            return Tag(f"Held back: {held_by}")
         return Tag(f"Stopped: {OF['reason'].get(alert.reason or '', word(alert.reason, 'reason'))}")
     if alert.standing == Standing.superseded:
         if alert.reason == Reason.sharper:

@@ -178,7 +178,7 @@ def answered(detail: Mapping[str, Any], names: Names) -> str:
     whose = names.of("whose_member_id", detail.get("whose_member_id")) or names.of(
         "whose_post_id", detail.get("whose_post_id")
     )
-    hers = f", it is {whose}’s" if whose else ""
+    hers = f", it belongs to {whose}" if whose else ""
     said = f"{names.of('member', detail.get('member'))} answered: {word(detail.get('answer'), 'answer')}"
     return f"{said}{until}{done}{hers}{with_file(detail)}"
 

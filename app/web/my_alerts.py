@@ -1,4 +1,6 @@
-"""My alerts: when e-mail goes to the person who looks, and whether any does. For every role; nobody else's are here."""
+"""My alerts: when e-mail goes to the person who looks, and whether any does; and the same for administrators about
+anybody. What is left untold without e-mail is said before it is switched off, and as long as it is.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,24 @@ from app.domain.mail_hours import Rest
 from app.operations import mail_hours, people
 from app.operations.mail_hours import OwnHours
 from app.queries import settings as queries
-from app.queries.untold import without_mail
-from app.web.access import Visit, for_roles
+from app.queries.hours_set import set_by_another
+from app.queries.settings import PersonLine
+from app.queries.untold import Untold, without_mail
+from app.queries.untold_entries import untold_entries
+from app.web.access import READERS, Visit, for_roles
 from app.web.hours_texts import rest_words, untold_words
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.settings_area import or_404
+from app.web.listing import sight_of
+from app.web.settings_area import ADMINS, or_404
+from app.web.settings_area import pages as settings_pages
 from app.web.settings_sites import zones
 from app.web.typed_form import Form, sent, was_done
 
 pages = Blueprint("my_alerts", __name__)
 
 EVERYBODY = tuple(Role)
-PAGE = ("my_alerts/index.html", "my_alerts/fragments/_form.html")
+OWN_PAGE, PERSONS_PAGE = "my_alerts/index.html", "my_alerts/person.html"
+FRAGMENT = "my_alerts/fragments/_form.html"
 TEXTS = ("email_alerts", "mail", "daily_at", "rest", "rest_from", "rest_until", "timezone", "country", "region")
 ON, OFF, DAILY, AT_ONCE = "on", "off", "daily", "at_once"
 OWN, NONE, OF_ALL = "own", "none", "organisation"
@@ -35,41 +43,59 @@ CHOICES = {"email_alerts": (ON, OFF), "mail": (AT_ONCE, DAILY), "rest": (OF_ALL,
 @pages.get("/o/<slug>/my-alerts")
 @for_roles(*EVERYBODY)
 def index(visit: Visit) -> ResponseReturnValue:
-    return own_page(visit, Form(present(visit)))
+    found = found_person(visit, visit.person.member_id)
+    return shown(visit, found, Form(present(visit, found)))
 
 
 @pages.post("/o/<slug>/my-alerts")
 @for_roles(*EVERYBODY)
 def save(visit: Visit) -> ResponseReturnValue:
+    return saved(visit, found_person(visit, visit.person.member_id))
+
+
+@settings_pages.get("/o/<slug>/settings/people/<int:member_id>/alerts")
+@for_roles(*ADMINS)
+def person_alerts(visit: Visit, member_id: int) -> ResponseReturnValue:
+    found = found_person(visit, member_id)
+    return shown(visit, found, Form(present(visit, found)), is_own=False)
+
+
+@settings_pages.post("/o/<slug>/settings/people/<int:member_id>/alerts")
+@for_roles(*ADMINS)
+def save_person_alerts(visit: Visit, member_id: int) -> ResponseReturnValue:
+    return saved(visit, found_person(visit, member_id), is_own=False)
+
+
+def saved(visit: Visit, found: PersonLine, *, is_own: bool = True) -> ResponseReturnValue:
     form = sent(*TEXTS, lists=("rest_days_off", "sure"))
     hours, wants_mail = typed_hours(form), form.values["email_alerts"] != OFF
-    if not wants_mail and not form.values["sure"]:
-        look_first(visit, form, visit.person.member_id, "email_alerts")
+    if found.hears_mail and not wants_mail and not form.values["sure"]:
+        look_first(visit, form, found, is_own)
 
     def deed() -> None:
-        mail_hours.set_hours(visit.act, visit.person.member_id, hours)
-        people.set_email_alerts(visit.act, visit.person.member_id, wants_mail)
+        mail_hours.set_hours(visit.act, found.id, hours)
+        people.set_email_alerts(visit.act, found.id, wants_mail)
 
     if was_done(visit.act, form, deed):
-        return go_to(url_for("my_alerts.index", slug=visit.place.slug, saved="yes"))
-    return own_page(visit, form)
+        return go_to(f"{here(visit, found.id, is_own)}?saved=yes")
+    return shown(visit, found, form, is_own=is_own)
 
 
-def look_first(visit: Visit, form: Form, member_id: int, beside: str, person: str | None = None) -> None:
+def look_first(visit: Visit, form: Form, found: PersonLine, is_own: bool) -> None:
     """Say beside the field what would be left untold, before it is: nothing is saved until that was confirmed."""
-    untold = without_mail(visit.act.session, visit.act.org, member_id, visit.act.now)
+    untold = without_mail(visit.act.session, visit.act.org, found.id, visit.act.now)
     if untold.is_any:
-        form.faults[beside] = f"Nothing is saved yet. {untold_words(untold, person)}"
+        words = untold_words(untold, None if is_own else found.name)
+        form.faults["email_alerts"] = f"Nothing is saved yet. {words}"
         form.values["untold"] = True
 
 
-def present(visit: Visit) -> dict[str, Any]:
+def present(visit: Visit, found: PersonLine) -> dict[str, Any]:
     """The form as the person's hours are."""
-    hours = mail_hours.hours_of(visit.act, visit.person.member_id)
-    line = own_line(visit)
+    hours = mail_hours.hours_of(visit.act, found.id)
     rest = hours.rest or Rest()
     return {
-        "email_alerts": ON if line.email_alerts else OFF,
+        "email_alerts": ON if found.email_alerts else OFF,
         "mail": AT_ONCE if hours.daily_at is None else DAILY,
         "daily_at": clock_time(hours.daily_at),
         "rest": OF_ALL if hours.rest is None else NONE if rest.is_none else OWN,
@@ -80,15 +106,35 @@ def present(visit: Visit) -> dict[str, Any]:
     }
 
 
-def own_line(visit: Visit) -> queries.PersonLine:
-    return or_404(queries.person(visit.act.session, visit.act.org, visit.act.now, visit.person.member_id))
+def shown(visit: Visit, found: PersonLine, form: Form, *, is_own: bool = True) -> Response:
+    """The person's own page, or that of somebody else, whom it names."""
+    session, act = visit.act.session, visit.act
+    untold = Untold() if found.hears_mail else without_mail(session, act.org, found.id, act.now)
+    name = None if is_own else found.name
+    facts = {
+        "name": name,
+        "here": here(visit, found.id, is_own),
+        "saved": "saved" in request.args and not form.is_wrong,
+        "email": found.email,
+        "zones": zones(),
+        "rest_of_all": rest_words(mail_hours.organisation_rest(act)),
+        "set_by": set_by_another(session, act.org, found.id, act.now),
+        "untold_words": untold_words(untold, name, is_so=True),
+        "untold": untold_entries(session, sight_of(visit), untold.not_told),
+        "opens_entries": visit.person.role in READERS,
+    }
+    page = OWN_PAGE if is_own else PERSONS_PAGE
+    return page_or_fragment(page, FRAGMENT, form.status, visit=visit, form=form, person=found, **facts)
 
 
-def own_page(visit: Visit, form: Form) -> Response:
-    rest_of_all = rest_words(mail_hours.organisation_rest(visit.act))
-    is_saved = "saved" in request.args and not form.is_wrong
-    facts = {"visit": visit, "form": form, "saved": is_saved, "email": own_line(visit).email, "zones": zones()}
-    return page_or_fragment(*PAGE, form.status, rest_of_all=rest_of_all, **facts)
+def here(visit: Visit, member_id: int, is_own: bool) -> str:
+    if is_own:
+        return url_for("my_alerts.index", slug=visit.place.slug)
+    return url_for("settings.person_alerts", slug=visit.place.slug, member_id=member_id)
+
+
+def found_person(visit: Visit, member_id: int) -> PersonLine:
+    return or_404(queries.person(visit.act.session, visit.act.org, visit.act.now, member_id))
 
 
 def typed_hours(form: Form) -> OwnHours:

@@ -16,8 +16,8 @@ from app.web.access import Visit, for_roles
 from app.web.entry_people import MEMBER, POST, candidates_for
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import sight_of
+from app.web.my_alerts import found_person
 from app.web.settings_area import ADMINS, pages
-from app.web.settings_people import found_person
 from app.web.typed_form import Form, day_of, sent, was_done
 
 FIELDS = ("leaves_on", "to", "about")

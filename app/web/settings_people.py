@@ -14,19 +14,22 @@ from app.domain.folding import fold_address
 from app.operations import accounts, members, passwords, typed
 from app.operations import people as operations
 from app.operations.inspectors import limit_to_kinds
+from app.operations.mail_hours import organisation_rest
 from app.queries import inspectors
 from app.queries import settings as queries
 from app.queries.absences import away_today
 from app.queries.feeds import feeds_of
 from app.queries.phones import count_phones
 from app.queries.settings import PersonLine
+from app.queries.untold import Untold, without_mail
 from app.trail.act import Act
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.calendar_pages import revoke_asked
+from app.web.hours_texts import alerts_words, untold_words
 from app.web.hypermedia import go_to
 from app.web.listing import asked_number
-from app.web.my_alerts import look_first
-from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
+from app.web.my_alerts import found_person
+from app.web.settings_area import ADMINS, back_to, form_page, pages
 from app.web.typed_form import Form, day_of, sent, was_done
 
 FIELDS, LISTS = ("name", "role", "valid_until"), ("sites", "kinds")
@@ -87,7 +90,6 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
         "valid_until": typed.iso(found.valid_until) or "",
         "sites": [str(site) for site in found.site_ids],
         "kinds": [str(kind) for kind in inspectors.kind_ids(visit.act.session, visit.act.org, member_id)],
-        "email_alerts": ["yes"] if found.email_alerts else [],
     }
     return person_page(visit, Form(facts), found)
 
@@ -96,21 +98,18 @@ def person(visit: Visit, member_id: int) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def change_person(visit: Visit, member_id: int) -> ResponseReturnValue:
     found, act = found_person(visit, member_id), visit.act
-    form = typed_person("email", "password", lists=("email_alerts", "sign_in", "sure"))
+    form = typed_person("email", "password", lists=("sign_in",))
     hashed = first_password(form)
     site_ids, kind_ids = chosen_sites(visit, form, found.site_ids), chosen_kinds(visit, form)
     until = form.check("valid_until", last_day, form.values["valid_until"])
     address = request.form.get("email", found.email or "")
     if address:
         form.check("email", fold_address, address)
-    if found.email_alerts and not (form.values["email_alerts"] or form.values["sure"]):
-        look_first(visit, form, member_id, "email_alerts", found.name)
 
     def deed() -> None:
         members.change_address(act, member_id, address)
         members.change_member(act, member_id, form.values["name"], form.values["role"], until)
         limit(act, member_id, site_ids, kind_ids)
-        operations.set_email_alerts(act, member_id, bool(form.values["email_alerts"]))
         if form.values["sign_in"] or hashed:
             accounts.let_in(act, member_id, hashed)
 
@@ -154,20 +153,28 @@ def switched(visit: Visit, member_id: int, deed: Callable[..., bool]) -> Respons
     return form_page(visit, SWITCH, found.name, form, person=found)
 
 
-def found_person(visit: Visit, member_id: int) -> PersonLine:
-    return or_404(queries.person(visit.act.session, visit.act.org, visit.act.now, member_id))
-
-
 def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseReturnValue:
     session, org = visit.act.session, visit.act.org
     shown: dict[str, Any] = {
         "sites": list(queries.site_names(session, org, found.site_ids if found else ()).items()),
         "kinds": list(queries.kind_names(session, org).items()),
-        "addresses": feeds_of(session, org, found.id) if found else [],
-        "phones": count_phones(session, org, found.id, visit.act.now) if found else 0,
-        "looks": inspectors.looks(session, org, found.id, visit.act.now - LOOKS_FOR) if found else [],
+        **(about(visit, found) if found else {}),
     }
     return form_page(visit, FORM, found.name if found else "Add a person", form, person=found, **shown)
+
+
+def about(visit: Visit, found: PersonLine) -> dict[str, Any]:
+    """What the page says of a person beside the form."""
+    session, org, now = visit.act.session, visit.act.org, visit.act.now
+    untold = Untold() if found.hears_mail else without_mail(session, org, found.id, now)
+    return {
+        "alerts": alerts_words(found, organisation_rest(visit.act)),
+        "untold": untold_words(untold, found.name, is_so=True),
+        "is_untold": bool(untold.not_told),
+        "addresses": feeds_of(session, org, found.id),
+        "phones": count_phones(session, org, found.id, now),
+        "looks": inspectors.looks(session, org, found.id, now - LOOKS_FOR),
+    }
 
 
 def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:

@@ -361,7 +361,14 @@ def noted(reply: str) -> str:
     return OF["reason"][reply] if reply in set(Fate) else reply
 
 
+def unended(words: str) -> str:
+    """What a person wrote, quoted within a sentence that goes on: without the stop at its end."""
+    return words.strip().removesuffix(".")
+
+
 def register(app: Flask) -> None:
     filters = {"day": day, "weekday": weekday, "moment": moment, "word": word, "before": before, "days_left": days_left}
-    app.jinja_env.filters.update(filters, local_day=local_day, every=every, lasting=lasting, noted=noted)
+    app.jinja_env.filters.update(
+        filters, local_day=local_day, every=every, lasting=lasting, noted=noted, unended=unended
+    )
     app.jinja_env.globals["counted"] = counted

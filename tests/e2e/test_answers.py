@@ -81,7 +81,7 @@ def test_the_five_moments_of_a_supervisor(tab: OpenTab, acme: Acme, javascript: 
     press(page, "Help", "Ask for help", **{"What do you need?": "Which bottle?"})
     take_back(page, "Which bottle?")
     press(page, "Not mine", "It is not mine", **{"Whose is it?": "Ana"})
-    take_back(page, "it is Ana’s")  # The wrong tap.
+    take_back(page, "it belongs to Ana")  # The wrong tap.
     page.locator("summary", has_text="Done").click()
     page.get_by_label("Take a photo").set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": JPEG})
     page.get_by_label("Done on").fill(str(TODAY - dt.timedelta(days=1)))

@@ -16,6 +16,7 @@ from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
 from tests.web.conftest import Browser, forget_request
+from tests.web.markup import read
 from tests.web.test_inbox import NOTE, SignIn, count, tick
 
 JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 20
@@ -74,6 +75,10 @@ def test_done_with_a_photo_is_seen_and_accepted_by_an_officer(staffed: Acme, bro
     assert "on 27 February 2027, with IMG.php.jpg: “Two litres”" in bruno.get("/o/acme/inbox").text
     page = ana.get(CHECK).text
     [address] = set(re.findall(r'<img src="([^"]+)"', page))
+    assert "“Two litres”. Said on" in " ".join(read(page).text.split())
+    [opened] = re.findall(r'<a href="([^"]+)"><img ', page)
+    assert opened == f"{address}?show=yes"
+    assert fetched(ana, opened).headers["Content-Disposition"].startswith("inline; ")
     assert "Two litres" in page
     picture = fetched(ana, address)
     assert (picture.data, picture.headers["Content-Type"]) == (JPEG, "image/jpeg")
@@ -143,7 +148,7 @@ def test_not_mine_is_handed_over_in_its_row_to_whom_it_names(staffed: Acme, brow
     assert "“The tall one. with the van”" in ana.get(ATTENTION).text
     assert answer(bruno, claim, "not_mine", whose=" MAINTENANCE ") == 303
     page = ana.get(ATTENTION).text
-    assert "Says that it is maintenance’s." in page
+    assert "Says that it belongs to maintenance." in page
     [chosen] = re.findall(r'<option value="([^"]+)" selected>', page)
     one = answer_id(staffed)
     for nobody in ("", "member:999999", "post:x"):

@@ -66,6 +66,7 @@ def test_a_holiday_with_a_stand_in_and_what_awaits_the_returned(browser: SignIn,
     watch(told)
     inbox = ana.get("/o/acme/inbox").text
     assert "stands in for Bruno" in inbox
+    assert '<span class="tag">In place of Bruno</span>' in inbox
     assert "While you were away" not in bruno.get("/o/acme/inbox").text, "it is not over"
     listed = ana.get("/o/acme/settings/people").text
     assert '<span class="tag soon">Away</span> Ana stands in' in listed
@@ -114,6 +115,7 @@ def test_a_leaver_with_sixty_entries(browser: SignIn, staffed: Acme) -> None:
     assert faults_of(page) == []
     assert "60 entries" in page
     assert page.count("<tr><th") == MANY + 1
+    assert "<details><summary>Responsible for 60 entries</summary>" in page, "closed: a phone shows what follows"
     assert "Choose who takes over." in adela.post(where, leaves_on=days(0), to="", about="hand_over").text
     assert adela.post(where, leaves_on=days(0), to="member:987654321", about="hand_over").status_code == 404
     chosen = {"leaves_on": days(0), "to": f"member:{hal}", "about": "hand_over"}
@@ -129,6 +131,8 @@ def test_a_leaver_with_sixty_entries(browser: SignIn, staffed: Acme) -> None:
     assert faults_of(after) == []
     assert "What hung on Gil went to Bruno" in after
     assert "Nothing: no entry, post, rule or absence names this person." in after
+    assert "See what would happen" not in after
+    assert "Left on 1 March 2027" in " ".join(read(adela.get("/o/acme/settings/people").text).text.split())
     with staffed.acting() as act:
         assert {one.owner_member_id for one in act.session.query(Subject)} == {hal}
         [batch] = act.session.query(AuditEvent).filter_by(type="batch_applied").all()

@@ -95,6 +95,30 @@ def test_an_entry_that_no_rule_watches_says_so_loudly(ids: dict[str, int], brows
     assert "Nobody is told of this entry now: it is a draft." in draft
 
 
+def test_what_is_held_back_says_by_whom_wherever_it_stands(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
+    with staffed.acting() as act:
+        factories.rule(act, "Permits", thresholds=("7d",), to=("owner",), kinds=("permit",))
+        to = (("4d", "0d"), ("owner",), ("email",), ("permit",))
+        factories.rule(act, "Nobody acts", *to, only_if="nobody_on_it")
+    watch(staffed)
+    ana = browser(OFFICER)
+    assert "4 days before , for 5 March 2027 Not sent yet" in words(ana.get(page_of(ids)).text)
+
+    def say(answer: str, until_on: dt.date | None = None) -> str:
+        with staffed.acting() as act:
+            subject = register.get_subject(act, ids["P-1"])
+            claim = {"rule": "Permits", "until_on": until_on}
+            answers.acknowledge(act, people.find_member(act, OFFICER), subject, answer, **claim)  # type: ignore[arg-type]
+        watch(staffed)
+        return words(ana.get(page_of(ids)).text)
+
+    page = say("on_it", march(4))
+    assert "only if nobody acts. Held back now : Ana is on it until 4 March 2027" in page
+    assert "4 days before , for 5 March 2027 Held back: Ana is on it until 4 March 2027" in page
+    assert "Held back now : Ana says that it is done" in say("done")
+    assert "Held back" not in say("help")
+
+
 def test_alerts_say_who_was_told_and_why_one_was_not_sent(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
     with staffed.acting() as act:
         factories.rule(act, "Permits", thresholds=("30d", "7d", "0d"), to=("owner",), kinds=("permit",))

@@ -75,7 +75,7 @@ def test_the_form_of_a_person_limits_an_inspector_and_nobody_else(browser: SignI
     ids, adela, dana = two_entries(staffed), browser(ADMIN), staffed.members["Dana"]
     address = f"/o/acme/settings/people/{dana}"
     assert f'value="{ids["permit"]}" checked' in adela.get(address).text
-    form: dict[str, Any] = {"name": "Dana", "email": INSPECTOR, "role": "inspector", "email_alerts": "yes"}
+    form: dict[str, Any] = {"name": "Dana", "email": INSPECTOR, "role": "inspector"}
     assert adela.post(address, **form, kinds=str(ids["training"])).status_code == 303
     assert limits(staffed, dana) == [ids["training"]]
     adela.get(address)

@@ -140,6 +140,8 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/settings/people/new": (ADMINS, 200),
     "GET /o/<slug>/settings/people/<int:member_id>": (ADMINS, 200),
     "POST /o/<slug>/settings/people/<int:member_id>": (ADMINS, 422),
+    "GET /o/<slug>/settings/people/<int:member_id>/alerts": (ADMINS, 200),
+    "POST /o/<slug>/settings/people/<int:member_id>/alerts": (ADMINS, 422),
     "GET /o/<slug>/settings/people/<int:member_id>/away": (MANAGERS, 200),
     "POST /o/<slug>/settings/people/<int:member_id>/away": (MANAGERS, 422),
     "POST /o/<slug>/settings/people/<int:member_id>/away/end": (MANAGERS, 404),  # It must name an absence.

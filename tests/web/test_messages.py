@@ -428,8 +428,9 @@ def test_whose_mail_does_not_arrive_is_marked_beside_the_address(browser: SignIn
 
 def test_e_mail_alerts_are_switched_by_an_administrator(browser: SignIn, post: Post) -> None:
     adela, bruno = browser(ADMIN), post.acme.members["Bruno"]
+    off = {"email_alerts": "off", "mail": "at_once", "rest": "organisation", "sure": "yes"}
     adela.get(f"/o/acme/settings/people/{bruno}")
-    assert adela.post(f"/o/acme/settings/people/{bruno}", name="Bruno", role="staff").status_code == 303
+    assert adela.post(f"/o/acme/settings/people/{bruno}/alerts", **off).status_code == 303
     assert post.count(f"select count(*) from member where id = {bruno} and email_alerts") == 0
     row = next(one for one in read(adela.get("/o/acme/settings/people").text).all("tr") if "Bruno" in one.text)
     assert [one.text for one in row.all("td") if one.get("data-label") == "E-mail alerts"] == ["off"]

@@ -16,7 +16,7 @@ from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import ADMIN, INSPECTOR, OFFICER, STAFF
 from tests.web.conftest import Browser
-from tests.web.markup import read
+from tests.web.markup import Element, read
 from tests.web.test_messages import Post, watch, words
 
 SignIn = Callable[[str], Browser]
@@ -94,15 +94,58 @@ def test_switching_e_mail_off_shows_first_what_it_leaves_untold(browser: SignIn,
     assert "Of 1 deadline you would not be told at all: 1 rule tells by e-mail only (Rule D)." in said
     assert "Of 1 deadline nobody else would be told, either." in said
     where = f"/o/acme/settings/people/{staffed.members['Bruno']}"
-    person = {"name": "Bruno", "role": "staff", "email": STAFF}
-    refused = admin.post(where, **person)
+    refused = admin.post(f"{where}/alerts", **off)
     assert refused.status_code == 422
     assert "Of 1 deadline Bruno would not be told at all" in words(refused.text)
     assert bruno.post(HERE, **off, sure="yes").status_code == 303
     assert "off" in words(admin.get("/o/acme/settings/people").text)
     watch(staffed)
     assert "D" in words(admin.get("/o/acme/evidence/nobody-to-tell").text)
+    assert bruno.post(HERE, **off).status_code == 303, "what is off already needs no second yes"
+    told = (
+        "Of 1 deadline you are not told at all: 1 rule tells by e-mail only (Rule D). Of 1 deadline nobody else is told"
+    )
+    page = bruno.get(HERE).text
+    assert "Of 3 deadlines you are told only here in the app. " + told in words(page)
+    assert [one.text for one in listed(page)] == ["D Permit D, Madrid, due 21 March 2027"]
+    assert not listed(page)[0].all("a"), "staff have no page of an entry"
+    page = admin.get(where).text
+    assert "Of 1 deadline Bruno is not told at all" in words(page)
+    assert f'href="{where}/alerts#untold"' in page
+    (only,) = listed(admin.get(f"{where}/alerts").text)
+    assert [one.get("href").startswith("/o/acme/register/") for one in only.all("a")] == [True]
     assert bruno.post(HERE, **AS_IT_IS).status_code == 303
+    assert not listed(bruno.get(HERE).text)
+    assert "not told at all" not in words(admin.get(where).text)
+
+
+def listed(page: str) -> list[Element]:
+    lists = [one for one in read(page).walk() if one.get("id") == "untold"]
+    return [one for each in lists for one in each.all("li")]
+
+
+def test_an_administrator_sets_somebody_elses_hours_and_they_read_who_did(browser: SignIn, staffed: Acme) -> None:
+    adela, bruno = browser(ADMIN), browser(STAFF)
+    where = f"/o/acme/settings/people/{staffed.members['Bruno']}"
+    assert "On: at once." in words(adela.get(where).text)
+    assert adela.post(f"{where}/alerts", **FORM | {"daily_at": "late"}).status_code == 422
+    assert hours(staffed, "Bruno") == OwnHours()
+    assert adela.post(f"{where}/alerts", **FORM).location == f"{where}/alerts?saved=yes"
+    assert hours(staffed, "Bruno").daily_at == dt.time(8)
+    assert hours(staffed, "Adela") == OwnHours()
+    with staffed.acting() as act:
+        by = act.run("select actor, detail ->> 'member_id' from audit_event where type = 'mail_hours_changed'").all()
+    assert [tuple(row) for row in by] == [(f"member:{staffed.members['Adela']}", str(staffed.members["Bruno"]))]
+    page = adela.get(f"{where}/alerts?saved=yes").text
+    assert "Saved. What waits for Bruno already follows it" in words(page)
+    assert 'value="daily" checked' in page
+    assert "On: once a day at 08:00; rest 20:00 to 06:00 and days off." in words(adela.get(where).text)
+    assert "Set by Adela on 1 March 2027." in words(bruno.get(HERE).text)
+    assert bruno.post(HERE, **FORM | {"daily_at": "09:00"}).status_code == 303
+    assert "Set by" not in words(bruno.get(HERE).text)
+    with staffed.acting() as act:  # As a command does.
+        mail_hours.set_hours(act, staffed.members["Bruno"], OwnHours(dt.time(7)))
+    assert "Set by an operator, by a command, on 1 March 2027." in words(bruno.get(HERE).text)
 
 
 def test_evidence_says_until_when_a_message_waits_and_why_it_did_not(browser: SignIn, staffed: Acme) -> None:

@@ -255,7 +255,7 @@ def test_somebody_from_a_file_is_let_in_on_their_page(adela: Browser, browser: S
     ids = dict(stored(staffed, "select name, id from member where number is not null"))
     where = f"/o/acme/settings/people/{ids['Ida']}"
     assert "Number of the employee: 7" in words(adela.get(where).text)
-    form = {"name": "Ida", "email": "ida@acme.example", "role": "staff", "valid_until": "", "email_alerts": "yes"}
+    form = {"name": "Ida", "email": "ida@acme.example", "role": "staff", "valid_until": ""}
     assert adela.post(where, **form).status_code == 303
     account = "select account_id is not null from member where number = '7'"
     assert stored(staffed, account) == [(False,)]

@@ -35,7 +35,7 @@ NONSENSE = ["x", "-1", str(2**63), str(NO_NUMBER_OF_OURS), "9" * 18 + "." + "9" 
 
 ENTRY = {"reference": "N-1", "kind": "{own_kind_id}", "site": "{own_site_id}"}
 RULE = {"name": "N", "usual": "30d", "channels": "email", "to": "owner"}
-PERSON = {"email": "new@acme.example", "name": "N", "role": "staff", "email_alerts": "yes"}
+PERSON = {"email": "new@acme.example", "name": "N", "role": "staff"}
 FORMS = [
     ("register/new", ENTRY | {"kind": "{kind_id}"}),
     ("register/new", ENTRY | {"site": "{site_id}"}),
@@ -135,6 +135,8 @@ WRITTEN = [
                                                                      "alert_from")),
     ("my-alerts", {"email_alerts": "off", "mail": "daily", "rest": "own"}, (
         "email_alerts", "mail", "daily_at", "rest", "rest_from", "rest_days_off", "timezone", "country", "region")),
+    ("settings/people/{member_id}/alerts", {"email_alerts": "on", "mail": "daily", "rest": "own"}, (
+        "daily_at", "rest_until")),
     ("inbox/{claim_id}/answer", {"answer": "on_it", "until_on": "2027-04-01"}, ("answer", "until_on", "note")),
     ("settings/posts/{post_id}/above", {}, ("above",)),
     ("settings/posts/{post_id}/end", {}, ("site", "member", "from_on", "until_on")),

@@ -51,6 +51,18 @@ def open_signer(session: Session, settings: Settings, now: dt.datetime) -> Signe
     return signer
 
 
+def fault_of_key(session: Session, settings: Settings) -> str | None:
+    """Why `open_signer` would refuse, or None. Changes nothing, so that a trail without a key has no fault."""
+    path, name, known = key_file(settings), key_name(installation(session)), public_keys(session)
+    try:
+        keys = [key for key in (waiting(path), read_key(path) if known else None) if key]
+    except Misconfigured as fault:
+        return str(fault)
+    if known and known[-1] not in [Signer(name, key).key for key in keys]:
+        return f"{path} holds another key than the one that seals this trail ({known[-1].id.hex()})"
+    return None
+
+
 def rotate(session: Session, settings: Settings, now: dt.datetime, *, lost: bool = False) -> Signer:
     """Let a new key take over; the next seal of each organisation says so, and is signed by both.
 

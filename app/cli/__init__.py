@@ -33,6 +33,7 @@ from app.cli import (
     process,
     ready,
     rules,
+    seal,
     watch,
 )
 from app.clock import ClockFault
@@ -94,6 +95,7 @@ for module in (
     papers,
     batches,
     watch,
+    seal,
     mail,
     checks,
     ready,

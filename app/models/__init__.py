@@ -23,13 +23,22 @@ from app.models.mail_trial import MailTrial
 from app.models.people import Account, Member, MemberKind, MemberSite, Organisation, Post, RememberedPhone, SitePost
 from app.models.register import DayOff, Kind, Obligation, Site, Subject
 from app.models.rules import AlertRule, RuleKind, RuleRecipient, RuleSite, RuleSubject, RuleThreshold
-from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
+from app.models.trail import (
+    AuditCheckpoint,
+    AuditEvent,
+    AuditLeaf,
+    AuditUnsealed,
+    ImportRun,
+    Installation,
+    TrailKey,
+)
 
 __all__ = [
-    "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base",
-    "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery", "DeliveryAttempt", "DeliveryHold", "Departure",
-    "Document", "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial",
-    "Member", "MemberKind", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone",
-    "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
-    "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
+    "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditCheckpoint", "AuditEvent",
+    "AuditLeaf", "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery",
+    "DeliveryAttempt", "DeliveryHold", "Departure", "Document", "ImportRun", "ImportUpload", "ImportWork",
+    "Installation", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberKind", "MemberSite",
+    "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone", "RuleKind", "RuleRecipient",
+    "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost",
+    "Subject", "TrailKey", "Watermark",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ It never fails for what a database can hold as JSON: one odd event must not keep
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import unicodedata
 from collections.abc import Mapping
@@ -16,10 +17,23 @@ import rfc8785
 VERSION = 1  # Of the sealed form.
 EXACT = 2**53 - 1  # The largest whole number that every reader of JSON takes exactly (RFC 8785, appendix D).
 
+# Python's own encoder is four times as fast, and writes the same wherever `is_common` holds.
+COMMON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
 
 def canonical(value: Any) -> bytes:
     """RFC 8785, in UTF-8. Texts are in NFC; whole numbers that are not exact everywhere, and no numbers, are texts."""
-    return rfc8785.dumps(plain(value))
+    exact = plain(value)
+    return COMMON.encode(exact).encode() if is_common(exact) else rfc8785.dumps(exact)
+
+
+def is_common(value: Any) -> bool:
+    """No fractions, whose digits RFC 8785 chooses by itself, and no keys that it may sort in another way."""
+    if isinstance(value, dict):
+        return all(key.isascii() and is_common(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return all(map(is_common, value))
+    return not isinstance(value, float)
 
 
 def plain(value: Any) -> Any:

@@ -69,10 +69,11 @@ class VerifierKey:
 
 @dataclass(frozen=True)
 class Signer:
-    """A private key under its name."""
+    """A private key under its name, and the one that it replaces, as long as that can vouch for it."""
 
     name: str
     private: Ed25519PrivateKey
+    before: Signer | None = None
 
     @property
     def key(self) -> VerifierKey:
@@ -102,8 +103,9 @@ def key_name(installation: str) -> str:
     return f"onus/{installation}"
 
 
-def origin(installation: str, org: int) -> str:
-    return f"onus/{installation}/{org}"
+def origin(name: str, org: int) -> str:
+    """The log of one organisation, under the name of the key that signs it first."""
+    return f"{name}/{org}"
 
 
 def signed(text: str, signers: Iterable[Signer]) -> str:
@@ -133,6 +135,14 @@ def opened(note: str, trusted: Sequence[VerifierKey]) -> tuple[str, list[Verifie
     if not signed_by:
         raise Unsigned("none of the keys that are trusted has signed this note")
     return text, signed_by
+
+
+def has_signed(key: VerifierKey, note: str) -> bool:
+    try:
+        opened(note, [key])
+    except Unsigned:
+        return False
+    return True
 
 
 def checkpoint_of(note: str, trusted: Sequence[VerifierKey]) -> Checkpoint:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
@@ -42,6 +43,8 @@ from app.models import (
 from app.models.tenancy import walls
 from app.operations import absences, answers, attachments, days_off, departures, documents, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
+from app.trail.notes import Signer
+from app.trail.seal import seal
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
 from tests.factories import Acme
@@ -56,6 +59,9 @@ MAY_NOT = {
     WEB: (
         "delete from audit_event",
         "update audit_event set actor = 'system:scheduler'",
+        "delete from audit_unsealed",
+        "insert into audit_leaf select * from audit_leaf",
+        "insert into audit_checkpoint select * from audit_checkpoint",
         "delete from notification_ledger",
         "update notification_ledger set standing = 'withdrawn', reason = 'closed'",
         "update notification_ledger set delivered_at = claimed_at",
@@ -71,6 +77,10 @@ MAY_NOT = {
     SCHEDULER: (
         "delete from audit_event",
         "update audit_event set actor = 'system:operator'",
+        "delete from audit_leaf",
+        "update audit_leaf set seq = seq",
+        "delete from audit_checkpoint",
+        "update audit_checkpoint set note = ''",
         "delete from notification_ledger",
         "delete from delivery",
         "delete from scan_run",
@@ -159,6 +169,7 @@ def filled(slug: str) -> Acme:
         scan(act)
         deliver(act)
         holds.hold(act, "restored")
+        seal(act, Signer("onus/here", Ed25519PrivateKey.generate()))
         told = act.run("select id from delivery").scalar_one()
         act.session.add(
             MailMessage(

@@ -19,7 +19,7 @@ GO_NOTE = (
 HERE = "0b1f7a52-6d0e-4d55-9d6a-0e3f2a2f9c11"
 OLD = Signer(key_name(HERE), Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 NEW = Signer(key_name(HERE), Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))
-CHECKPOINT = Checkpoint(origin(HERE, 7), 3, leaf_hash(b"root"))
+CHECKPOINT = Checkpoint(origin(key_name(HERE), 7), 3, leaf_hash(b"root"))
 
 
 def test_a_note_of_the_reference_implementation_is_opened() -> None:

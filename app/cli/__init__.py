@@ -33,6 +33,7 @@ from app.cli import (
     process,
     ready,
     rules,
+    trail_exports,
     watch,
 )
 from app.clock import ClockFault
@@ -91,6 +92,7 @@ for module in (
     answers,
     documents,
     exports,
+    trail_exports,
     papers,
     batches,
     watch,

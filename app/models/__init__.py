@@ -3,6 +3,7 @@
 from app.models.absences import Absence, Departure
 from app.models.base import Base
 from app.models.documents import Attachment, Document
+from app.models.export_runs import ExportRun
 from app.models.feeds import CalendarFeed
 from app.models.imports import ImportUpload, ImportWork
 from app.models.ledger import (
@@ -28,8 +29,8 @@ from app.models.trail import AuditEvent, AuditUnsealed, ImportRun
 __all__ = [
     "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditEvent", "AuditUnsealed", "Base",
     "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery", "DeliveryAttempt", "DeliveryHold", "Departure",
-    "Document", "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport", "MailTrial",
-    "Member", "MemberKind", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone",
-    "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
+    "Document", "ExportRun", "ImportRun", "ImportUpload", "ImportWork", "Kind", "MailMessage", "MailTransport",
+    "MailTrial", "Member", "MemberKind", "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post",
+    "RememberedPhone", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun",
     "SchedulerProcess", "Site", "SitePost", "Subject", "Watermark",
 ]  # fmt: skip

@@ -30,6 +30,7 @@ from app.domain.acts import (
     InForce,
     OnlyIf,
     Outcome,
+    ReportFormat,
     Role,
     Status,
 )
@@ -90,6 +91,8 @@ CONTRACT = {
     "import_run": "org_id id contents in_error_at? in_error_by? in_error_note",
     "import_upload": "org_id id at member_id file_name file_sha256 content? look header_key mapping import_run_id? "
     "left_over? contents",
+    "export_run": "org_id id asked_at asked_by? format language filters site_ids? kind_ids? beat_at? done rows "
+    "ended_at? fault? counts? size? sha256? content?",
     "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
     "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
     "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
@@ -125,6 +128,7 @@ WORDS: dict[str, Iterable[str]] = {
     "delivery_timed_by_check": TimedBy,
     "import_run_contents_check": Contents,
     "import_upload_contents_check": Contents,
+    "export_run_format_check": ReportFormat,
     "import_work_wish_check": ImportWish,
     "kind_recurrence_basis_check": Basis,
     "kind_wording_check": ("expires", "falls_due"),

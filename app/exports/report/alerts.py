@@ -12,8 +12,10 @@ from app.exports.report.section import Column, Group, Plan, date, number
 from app.exports.report.section import instant as instants
 from app.exports.report.sense import answer_of, sense_of, told_of
 from app.exports.tables import Row
+from app.queries.dispatches import Dispatch
 from app.queries.report.alerts import AlertFacts, read_alert_facts
 from app.queries.report.scope import Scope
+from app.queries.watch import ARRIVED_OR_GONE
 from app.words import OF, before, word
 
 PLAN = Plan(
@@ -69,12 +71,21 @@ def late_because(one: AlertFacts) -> str | None:
 
 
 def not_sent(one: AlertFacts) -> str | None:
-    """The reason of what was put aside, stopped, or finds nobody to tell."""
-    return word(one.line.reason, "reason") if one.line.reason else None
+    """The reason of what was put aside, stopped, finds nobody to tell, or has not arrived in time."""
+    if one.line.reason:
+        return word(one.line.reason, "reason")
+    if not one.more.is_late_to_arrive:
+        return None
+    ways = [f"{sent.person} ({word(sent.channel, 'channel')}): {word(sent.state, 'state')}" for sent in lacking(one)]
+    return "; ".join(["not delivered within the limit", *ways])
+
+
+def lacking(one: AlertFacts) -> list[Dispatch]:
+    return [sent for sent in one.messages if sent.state not in ARRIVED_OR_GONE and sent.repeated_by is None]
 
 
 def _note(one: AlertFacts) -> str | None:
-    return one.answers[-1].note or None if one.answers else None
+    return one.own_answers[-1].note or None if one.own_answers else None
 
 
 def outcome_of(more: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.exports.event_words import REASONS, Change, changes, sentence
-from app.exports.report.said import actor, instant, yes
+from app.exports.event_words import BUILT, PLAIN, REASONS, Change, changes, sentence
+from app.exports.report.said import actor, instant, person, yes
 from app.exports.report.section import Column, Group, Plan, date, number
 from app.exports.report.section import instant as instants
 from app.exports.tables import Row
@@ -58,10 +58,21 @@ def change_rows(session: Session, scope: Scope) -> Iterator[Row]:
         event, found = one.event, _values(one)
         yield (
             event.id, one.row.seq, *instant(event.at, one.row.timezone or scope.zone),
-            actor(event.actor, one.names.of_actor(event.actor)), sentence(event, one.names), event.type,
+            actor(event.actor, one.names.of_actor(event.actor)), what_of(event, one.names), event.type,
             one.row.subject_id, one.row.reference, *found, _reason(event), event.detail.get("note") or None,
             source_of(event),
         )  # fmt: skip
+
+
+def what_of(event: Event, names: Names) -> str:
+    """What happened; what is about no entry says what it is about."""
+    said, detail = sentence(event, names), event.detail
+    if event.type in PLAIN or event.type in BUILT:
+        return said
+    named = [person(names.of("member_id", detail["member_id"]), detail["member_id"])] if "member_id" in detail else []
+    named += [names.of(key, detail[key]) for key in ("post_id", "kind_id", "site_id") if key in detail]
+    about = ", ".join(dict.fromkeys(filter(None, [detail.get("name"), *named])))
+    return f"{said}: {about}" if about else said
 
 
 def _values(one: ChangeFacts) -> tuple[str | None, str | None]:

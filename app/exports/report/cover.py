@@ -40,12 +40,16 @@ class Seal:
 
 @dataclass(frozen=True)
 class Origin:
-    """Which report it is, for whom and by whom; `asked` are the filters as people name them, by label."""
+    """Which report it is, of whom and by whom; `asked` are the filters as people name them, by label.
+
+    `kinds` are those that whoever asked is limited to, if any.
+    """
 
     export_id: int
     organisation: str
     by: str
     asked: Sequence[tuple[str, str]]
+    kinds: Sequence[str]
     seal: Seal | None
 
 
@@ -60,7 +64,8 @@ def rows(origin: Origin, scope: Scope, sections: Sequence[Section]) -> Iterator[
     yield "Period", _period(scope)
     yield from origin.asked or [("Narrowed to", "nothing: the whole organisation")]
     if scope.sight.is_limited or scope.sight.kinds is not None:
-        yield "Limited", f"{LIMITED}: {', '.join(site.name for site in scope.sites) or 'no site'}."
+        sites = ", ".join(site.name for site in scope.sites) or "no site"
+        yield "Limited", f"{LIMITED}: {sites}" + (f"; {', '.join(origin.kinds)}" if origin.kinds else "")
     yield "The register", f"as it stood on {utc(now)}"
     yield "Made by", origin.by
     yield "Made at", f"{local(now, scope.zone) or utc(now)} ({scope.zone}) = {utc(now)}"

@@ -10,6 +10,7 @@ from app.exports.report.said import instant, person
 from app.exports.report.section import Column, Group, Plan, date, number
 from app.exports.report.section import instant as instants
 from app.exports.tables import Row
+from app.queries.dispatches import Try
 from app.queries.report.messages import read_answers, read_messages, read_tries
 from app.queries.report.scope import Scope
 from app.words import OF, noted, word
@@ -22,7 +23,7 @@ MESSAGES = Plan(
         number("message", "Message"), number("alert", "Alert"), number("entry", "Entry"), Column("reference", "Reference"),
         Column("to", "To"), Column("because", "Why this person"), Column("in_place_of", "In place of"),
         Column("by", "By"), Column("address", "Address used"), Column("state", "State"), Column("why", "Why"),
-        *instants("not_before", "Not before"), *instants("handed_over", "Sent"), *instants("delivered", "Delivered"),
+        *instants("not_before", "Not before"), *instants("handed_over", "Sent"), *instants("arrived", "Delivered"),
         *instants("opened", "Opened in the app"), number("tries", "Tries"), Column("reply", "Last answer of the mail server"),
         Column("message_id", "Message-ID"), Column("sha256", "SHA-256 of the mail"), number("repeats", "Repeats message"),
         Column("decision", "Decided"), Column("decided_by", "Decided by"), *instants("decided", "Decided"),
@@ -31,7 +32,7 @@ MESSAGES = Plan(
         Group("Message", ("message", "alert", "reference"), 1.4),
         Group("To", ("to", "because", "in_place_of", "by", "address"), 2.4),
         Group("State", ("state", "why", "tries", "reply", "repeats"), 2),
-        Group("When", ("handed_over", "delivered", "opened", "not_before"), 2.2),
+        Group("When", ("handed_over", "arrived", "opened", "not_before"), 2.2),
         Group("Decided", ("decision", "decided_by", "decided"), 1.4),
         Group("Mail", ("message_id", "sha256"), 1.6),
     ),
@@ -69,6 +70,9 @@ ANSWERS = Plan(
     ),
 )  # fmt: skip
 
+WRITTEN = "it was written to a file of this host, and has not left it"
+LATE = "; that came after a person had decided"
+
 
 def message_rows(session: Session, scope: Scope) -> Iterator[Row]:
     for beside, one in read_messages(session, scope):
@@ -87,8 +91,8 @@ def message_rows(session: Session, scope: Scope) -> Iterator[Row]:
 
 def try_rows(session: Session, scope: Scope) -> Iterator[Row]:
     for one in read_tries(session, scope):
-        outcome, _, late = one.outcome.rpartition("late: ")[::-1]
-        became = word(outcome, "try") + ("; it came after a person had decided" if late else "")
+        tried = Try(one.at, one.verb, one.reply, one.outcome)
+        became = WRITTEN if tried.is_written else word(tried.outcome, "try") + (LATE if tried.is_late else "")
         yield (
             one.id, one.delivery_id, one.claim_id, one.reference, *instant(one.at, one.timezone),
             OF["verb"].get(one.verb, one.verb), became, noted(one.reply) or None,

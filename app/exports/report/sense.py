@@ -17,13 +17,13 @@ MOST_TOLD = 5  # People named in a sentence; the column beside it names all of t
 
 def sense_of(one: AlertFacts) -> str:
     """The sentences, each about one thing that happened or did not."""
-    return " ".join(filter(None, (_raised(one), _told(one), _answered(one), _ended(one))))
+    return " ".join(filter(None, (_raised(one), _told(one), _lost(one), _answered(one), _ended(one))))
 
 
 def _raised(one: AlertFacts) -> str:
     line = one.line
-    for_ = f"{before(line.threshold)} ({day(line.due_on)})" if line.threshold[0] != "@" else before(line.threshold)
-    return f"Raised on {moment(line.claimed_at, line.timezone)}, {for_}."
+    at = moment(line.claimed_at, line.timezone)
+    return f"Raised on {at}, for the due date {day(line.due_on)} ({before(line.threshold)})."
 
 
 def _told(one: AlertFacts) -> str:
@@ -34,7 +34,22 @@ def _told(one: AlertFacts) -> str:
         return f"Told {'; '.join(first + more)}."
     if one.line.reason is not None:
         return f"Nobody was told: {word(one.line.reason, 'reason')}."
-    return "Nobody has been told yet."
+    sent = [message for message in one.messages if message.state is not State.cancelled]
+    ways = [
+        f"{message.person}, {word(message.channel, 'channel')}: {word(message.state, 'state').lower()}"
+        for message in sent
+    ]
+    return f"Nobody is known to have been told: {'; '.join(ways[:MOST_TOLD])}." if ways else "Nobody has been told."
+
+
+def _lost(one: AlertFacts) -> str:
+    """What may not have reached anybody is said beside what has."""
+    lost = [message for message in one.messages if message.is_lost and message.repeated_by is None]
+    told = any(message.state is State.delivered for message in one.messages)
+    ways = [
+        f"{word(message.channel, 'channel')} to {message.person}: {word(message.state, 'state')}" for message in lost
+    ]
+    return f"But {'; '.join(ways[:MOST_TOLD])}." if ways and told else ""
 
 
 def _to(message: Dispatch, timezone: str) -> str:
@@ -46,10 +61,11 @@ def _to(message: Dispatch, timezone: str) -> str:
 
 def _answered(one: AlertFacts) -> str:
     if not one.answers:
-        return "" if one.line.reason is not None else "Nobody has answered it."
+        return "" if one.line.reason is not None else "Nobody has answered."
     last = one.answers[-1]
     until = f" until {day(last.until_on)}" if last.until_on else ""
-    said = f"Answered by {last.name} on {moment(last.acknowledged_at, one.line.timezone)}: "
+    which = "" if last.claim_id == one.line.id else f", to alert {last.claim_id} of the same deadline"
+    said = f"Answered by {last.name}{which} on {moment(last.acknowledged_at, one.line.timezone)}: "
     accepted = ", accepted" if last.accepted_at else ""
     return f"{said}{word(last.answer, 'answer')}{until}{accepted}."
 
@@ -80,7 +96,7 @@ def _message(message: Dispatch, timezone: str) -> str:
 
 def answer_of(one: AlertFacts) -> str | None:
     """The last answer that stands, given to this alert."""
-    if not one.answers:
+    if not one.own_answers:
         return None
-    last = one.answers[-1]
+    last = one.own_answers[-1]
     return word(last.answer, "answer") + (f" until {last.until_on}" if last.until_on else "")

@@ -17,6 +17,7 @@ from app.queries.alerts import AlertLine, alert_lines
 from app.queries.dispatches import Dispatch, read_dispatches
 from app.queries.lateness import Lateness, read_lateness
 from app.queries.report.scope import Scope, portions
+from app.queries.watch import is_undelivered
 
 SEQ = null()  # The place of an event in the seal of the trail: empty as long as nothing is sealed.
 OF_LINE = len(dataclasses.fields(AlertLine))
@@ -33,17 +34,23 @@ class AlertFacts:
     messages: Sequence[Dispatch]
     answers: Sequence[Any]
 
+    @property
+    def own_answers(self) -> Sequence[Any]:
+        """Those given to this alert, and not to another one of its deadline."""
+        return [one for one in self.answers if one.claim_id == self.line.id]
+
 
 def read_alert_facts(session: Session, scope: Scope) -> Iterator[AlertFacts]:
     """In the order in which they were raised."""
     for rows in portions(session, _alerts(scope)):
         lines = [AlertLine(*row[:OF_LINE]) for row in rows]
         ids = [line.id for line in lines]
-        messages, answers = _messages(session, scope.org, ids), _answers(session, scope.org, ids)
+        messages = _messages(session, scope.org, ids)
+        answers = _answers(session, scope.org, {row.obligation_id for row in rows})
         events = _first_events(session, scope.org, ids)
         for line, row in zip(lines, rows, strict=True):
             late = _lateness(session, scope.org, line, row)
-            yield AlertFacts(line, row, events.get(line.id), late, messages[line.id], answers[line.id])
+            yield AlertFacts(line, row, events.get(line.id), late, messages[line.id], answers[row.obligation_id])
 
 
 def _alerts(scope: Scope) -> Select[Any]:
@@ -52,6 +59,7 @@ def _alerts(scope: Scope) -> Select[Any]:
         *(Kind.name.label("kind"), claim.rule_id, claim.rule_version, claim.scan_run_id, claim.obligation_id),
         *(claim.acknowledged_by, Obligation.due_on.label("due_on_now"), Obligation.closed_at, Obligation.outcome),
         *(Obligation.met_on, Obligation.closed_by, closer.name.label("closer")),
+        is_undelivered(scope.org, scope.sight.now).label("is_late_to_arrive"),
     ]
     return (
         alert_lines(scope.sight)
@@ -77,19 +85,20 @@ def _messages(session: Session, org: int, claim_ids: Collection[int]) -> Mapping
     return found
 
 
-def _answers(session: Session, org: int, claim_ids: Collection[int]) -> Mapping[int, list[Any]]:
-    """Those that stand: neither taken back nor sent back."""
-    one, found = Acknowledgement, defaultdict[int, list[Any]](list)
-    columns = (one.claim_id, one.member_id, Member.name, one.acknowledged_at, one.answer, one.until_on, one.done_on)
+def _answers(session: Session, org: int, obligation_ids: Collection[int]) -> Mapping[int, list[Any]]:
+    """By deadline those that stand, neither taken back nor sent back: an answer counts for all its alerts."""
+    one, claim, found = Acknowledgement, NotificationLedger, defaultdict[int, list[Any]](list)
+    columns = (claim.obligation_id, one.claim_id, Member.name, one.acknowledged_at, one.answer, one.until_on)
     query = (
         select(*columns, one.note, one.accepted_at)
         .join(Member, and_(Member.org_id == org, Member.id == one.member_id))
-        .where(one.org_id == org, one.claim_id.in_(claim_ids))
+        .join(claim, and_(claim.org_id == org, claim.id == one.claim_id))
+        .where(one.org_id == org, claim.obligation_id.in_(obligation_ids))
         .where(one.taken_back_at.is_(None), one.sent_back_at.is_(None))
         .order_by(one.acknowledged_at, one.id)
     )
     for row in session.execute(query):
-        found[row.claim_id].append(row)
+        found[row.obligation_id].append(row)
     return found
 
 

@@ -6,7 +6,7 @@ Every section asks the one scope, so that none of them shows what another leaves
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,17 @@ class Asked:
     site_id: int | None = None
     rule_id: int | None = None
     subject_id: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Without what was not asked for."""
+        days = {"from_on": self.from_on and self.from_on.isoformat(), "to_on": self.to_on and self.to_on.isoformat()}
+        ids = {"site_id": self.site_id, "rule_id": self.rule_id, "subject_id": self.subject_id}
+        return {name: value for name, value in {**days, **ids}.items() if value is not None}
+
+    @classmethod
+    def of_json(cls, kept: Mapping[str, Any]) -> Asked:
+        days = {name: dt.date.fromisoformat(kept[name]) for name in ("from_on", "to_on") if name in kept}
+        return cls(**{**kept, **days})
 
 
 @dataclass(frozen=True)

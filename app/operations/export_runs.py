@@ -24,8 +24,8 @@ KEPT_FOR = dt.timedelta(days=30)  # Long enough to be taken; it can be made agai
 LARGEST_KEPT = 50_000_000  # Bytes of a file in the database: some hundred thousand alerts as a workbook.
 MOST_WAITING = 5  # Reports of one organisation that wait at a time.
 TOO_LARGE = (
-    f"The file is larger than {LARGEST_KEPT // 1_000_000} MB, which is more than is kept here: narrow the period or the "
-    "site, or ask whoever runs Onus for `onus export trail`."
+    f"The file is larger than {LARGEST_KEPT // 1_000_000} MB, which is more than is kept here: narrow the period or "
+    "the site, or ask whoever runs Onus for `onus export trail`."
 )
 
 COUNT_WAITING = "select count(*) from export_run where org_id = :org and ended_at is null and asked_by is not null"

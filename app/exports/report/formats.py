@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from app.domain.acts import ReportFormat
+from app.exports.report.pdf import write_pdf
 from app.exports.report.report import Report
 from app.exports.report.spreadsheets import write_csv, write_xlsx
 
@@ -20,6 +21,7 @@ SUFFIXES: Mapping[ReportFormat, str] = {ReportFormat.bundle: "zip"}
 WRITERS: Mapping[ReportFormat, Callable[[IO[bytes], Report], None]] = {
     ReportFormat.csv: write_csv,
     ReportFormat.xlsx: write_xlsx,
+    ReportFormat.pdf: write_pdf,
 }
 
 

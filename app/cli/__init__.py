@@ -34,6 +34,7 @@ from app.cli import (
     ready,
     rules,
     seal,
+    trail_exports,
     watch,
 )
 from app.clock import ClockFault
@@ -92,6 +93,7 @@ for module in (
     answers,
     documents,
     exports,
+    trail_exports,
     papers,
     batches,
     watch,

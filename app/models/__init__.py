@@ -3,6 +3,7 @@
 from app.models.absences import Absence, Departure
 from app.models.base import Base
 from app.models.documents import Attachment, Document
+from app.models.export_runs import ExportRun
 from app.models.feeds import CalendarFeed
 from app.models.imports import ImportUpload, ImportWork
 from app.models.ledger import (
@@ -34,11 +35,11 @@ from app.models.trail import (
 )
 
 __all__ = [
-    "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditCheckpoint", "AuditEvent",
-    "AuditLeaf", "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery",
-    "DeliveryAttempt", "DeliveryHold", "Departure", "Document", "ImportRun", "ImportUpload", "ImportWork",
-    "Installation", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberKind", "MemberSite",
-    "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone", "RuleKind", "RuleRecipient",
-    "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost",
-    "Subject", "TrailKey", "Watermark",
+    "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditCheckpoint", "AuditEvent", "AuditLeaf",
+    "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery", "DeliveryAttempt",
+    "DeliveryHold", "Departure", "Document", "ExportRun", "ImportRun", "ImportUpload", "ImportWork", "Installation",
+    "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberKind", "MemberSite", "NotificationLedger",
+    "Obligation", "Organisation", "Post", "RememberedPhone", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject",
+    "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "TrailKey",
+    "Watermark",
 ]  # fmt: skip

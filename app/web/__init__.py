@@ -27,7 +27,7 @@ from app.web import (
     session,
     settings_pages,
     today,
-    words,
+    word_filters,
 )
 from app.web.access import refuse_unmarked_routes
 from app.web.cookies import Cookies
@@ -59,7 +59,7 @@ def serve(app: Flask) -> None:
     login.init_app(app, add_context_processor=False)
     headers.register(app)
     errors.register(app)
-    words.register(app)
+    word_filters.register(app)
     app.jinja_env.globals.update(hours_words=hours_words)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)

@@ -12,7 +12,7 @@ from app.domain.errors import UnusableZone
 from app.domain.thresholds import asked_on, parse
 from app.queries.entry_alerts import Alert, AlertPage, Message
 from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
-from app.web.words import OF, UNITS, before, counted, word
+from app.words import OF, UNITS, before, counted, word
 
 
 @dataclass(frozen=True)

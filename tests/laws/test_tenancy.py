@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session
 
 from app import create_app
 from app.database import SCHEDULER, WEB, transaction
+from app.domain.acts import ReportFormat
 from app.domain.days_off import DayOff
 from app.extensions import db
 from app.ledger import holds
@@ -41,7 +42,7 @@ from app.models import (
     MemberKind,
 )
 from app.models.tenancy import walls
-from app.operations import absences, answers, attachments, days_off, departures, documents, feeds, people
+from app.operations import absences, answers, attachments, days_off, departures, documents, export_runs, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
 from app.trail.notes import Signer
 from app.trail.seal import seal
@@ -160,6 +161,7 @@ def filled(slug: str) -> Acme:
         act.session.flush()
         wish = {"upload_id": upload.id, "wish": "check", "asked_at": act.now, "asked_by": ana}
         act.session.add(ImportWork(org_id=act.org, **wish))
+        export_runs.ask(act, ReportFormat.csv, "en", {}, export_runs.Limits())
         feeds.make_feed(act, ana, site)
         days_off.add_day_off(act, "Patron saint", DayOff(dt.date(2027, 5, 17), dt.date(2027, 5, 17)), site)
         bo = people.add_member(act, f"bo@{slug}.example", "staff")

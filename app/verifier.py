@@ -33,7 +33,7 @@ LARGEST_BUNDLE, LARGEST_TEXT, MOST_FILES = 2**31 - 1, 2**24, 64  # bytes; bytes 
 LARGEST_INT = 2**53 - 1  # RFC 8785: what every reader of JSON reads alike
 BACK_AT_MOST = dt.timedelta(days=1)  # A long act is dated by its beginning, and a clock may have been put right.
 KEY, RAISES, PLANS = ("rule", "threshold", "due_on"), {"claimed", "superseded"}, {"delivery_due", "delivery_resent"}
-NOT_TAKEN = {"delivery_put_off", "delivery_given_back", "delivery_lost"}
+NOT_TAKEN, CELLS = {"delivery_put_off", "delivery_given_back", "delivery_lost"}, ("entry", "rule_id", "code", "due_on")
 
 
 class Finding(Exception):
@@ -351,10 +351,10 @@ class Verification:
             row = read_json(line, REPORT, f" in line {number}")
             counts[row["section"]] += 1
             must(row["row"] == counts[row["section"]], REPORT, f"is out of order in line {number}")
-            claim, *key = row.get("alert", [None])
-            same = claim is None or self.trail.raised.get(claim, (0, []))[1] == key
-            must(same, REPORT, f"has alert {claim}, in line {number}, not as it was raised")
-            shown.add(claim)
+            if row["section"] == "alerts":
+                shown.add(claim := str(row["cells"]["alert"]))
+                key = [str(row["cells"][name]) for name in CELLS]
+                must(self.trail.raised.get(claim, (0, []))[1] == key, REPORT, f"has alert {claim} not as it was raised")
         must(counts == Counter(self.manifest["counts"]), REPORT, "has other numbers of rows than its cover says")
         for claim, (seq, _) in self.trail.raised.items() if self.is_whole else ():
             late = seq >= self.manifest["reported"]  # Raised while the report was written.

@@ -35,6 +35,7 @@ from app.cli import (
     rules,
     seal,
     trail_exports,
+    verify,
     watch,
 )
 from app.clock import ClockFault
@@ -94,6 +95,7 @@ for module in (
     documents,
     exports,
     trail_exports,
+    verify,
     papers,
     batches,
     watch,

@@ -97,12 +97,16 @@ class Order:
 
 @dataclass(frozen=True)
 class Made:
-    """A report that is written: the rows of each section, and the file. Its content only where it is to be kept."""
+    """A report that is written: the rows of each section, and the file. Its content only where it is to be kept.
+
+    `sealed`: how many events the log had which a bundle goes out with; somebody may keep that checkpoint.
+    """
 
     counts: Mapping[str, int]
     size: int
     sha256: str
     content: bytes | None = None
+    sealed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -114,19 +118,13 @@ class Limits:
 
 
 def ask(act: Act, format: ReportFormat, language: str, filters: Mapping[str, Any], limits: Limits) -> int:
-    """Ask for a report; its number. Raises Refused while too many wait, and for what cannot be made yet."""
-    refuse_bundle(format)
+    """Ask for a report; its number. Raises Refused while too many wait."""
     if act.member_id is not None and act.run(COUNT_WAITING).scalar_one() >= MOST_WAITING:
         raise Refused(f"{MOST_WAITING} reports are being made already: wait until one of them is done.")
     facts = {"format": format.value, "language": language, "filters": dict(filters)}
     seen = {"site_ids": limits.site_ids, "kind_ids": limits.kind_ids}
     asking = insert(ExportRun).values(org_id=act.org, asked_at=act.now, asked_by=act.member_id, **facts, **seen)
     return int(act.session.execute(asking.returning(ExportRun.id)).scalar_one())
-
-
-def refuse_bundle(format: ReportFormat) -> None:
-    if format is ReportFormat.bundle:
-        raise Refused("A bundle that can be verified is not made yet: take xlsx, pdf or csv.")
 
 
 def read(act: Act, export_id: int) -> Order | None:
@@ -164,8 +162,9 @@ def settle(act: Act, order: Order, made: Made) -> bool:
     facts = {"counts": json.dumps(made.counts), "size": made.size, "sha256": made.sha256, "content": made.content}
     if not act.run(SETTLE, {"id": order.id, **facts}).rowcount:
         return False
+    sealed = {} if made.sealed is None else {"sealed": made.sealed}
     act.record(
-        "exported", export_id=order.id, format=order.format.value, language=order.language,
+        "exported", **sealed, export_id=order.id, format=order.format.value, language=order.language,
         filters=dict(order.filters), counts=dict(made.counts), size=made.size, sha256=made.sha256,
     )  # fmt: skip
     return True

@@ -170,7 +170,6 @@ def test_what_cannot_be_made_is_refused_in_words(told: Acme, onus: Onus, tmp_pat
     assert "no rule" in onus.refusal(*command, "--rule", "Nothing")
     assert "no entry" in onus.refusal(*command, "--subject", "P-9")
     assert "before the first" in onus.refusal(*command, "--from", "2027-03-02", "--to", "2027-03-01")
-    assert "bundle" in onus.refusal("export", "trail", "--format", "bundle", "-o", str(path))
     assert onus.run(*command, "--from", "02/03/2027").exit_code == 2
     assert "cannot be written" in onus.refusal("export", "trail", "--format", "csv", "-o", str(tmp_path / "no" / "x"))
     assert list(tmp_path.iterdir()) == []

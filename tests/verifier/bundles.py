@@ -66,7 +66,8 @@ def story() -> list[Event]:
 
 
 def alert_row(row: int, claim: str, threshold: str) -> dict[str, Any]:
-    return {"section": "alerts", "row": row, "cells": {}, "alert": [claim, "3", "2", threshold, "2027-03-31"]}
+    cells = {"alert": int(claim), "entry": 3, "rule_id": 2, "code": threshold, "due_on": "2027-03-31"}
+    return {"section": "alerts", "row": row, "cells": cells}
 
 
 @dataclass

@@ -25,7 +25,7 @@ PLAN = Plan(
     (
         number("alert", "Alert"), number("event", "Event"), number("seq", "Place in the seal"), number("entry", "Entry"),
         Column("reference", "Reference"), Column("title", "Title"), Column("kind", "Kind"), Column("site", "Site"),
-        Column("rule", "Rule"), number("rule_version", "Version of the rule"), Column("distance", "When"),
+        Column("rule", "Rule"), number("rule_id", "Number of the rule"), number("rule_version", "Version of the rule"), Column("distance", "When"),
         Column("code", "When, as in the rule"), date("due_on", "For the due date"), date("alert_day", "Alert day"),
         *instants("raised", "Raised"), number("days_late", "Days late"), Column("late_because", "Late because"),
         Column("state", "State"), Column("not_sent", "Why not sent"), Column("told", "Told to whom, by what, when"),
@@ -54,7 +54,7 @@ def _row(one: AlertFacts) -> Row:
     event = one.event
     return (
         line.id, event and event.id, event and event.seq, line.subject_id, line.reference, line.title, more.kind,
-        line.site, line.rule, more.rule_version, before(line.threshold), line.threshold, line.due_on, line.crossed_on,
+        line.site, line.rule, more.rule_id, more.rule_version, before(line.threshold), line.threshold, line.due_on, line.crossed_on,
         *instant(line.claimed_at, zone), line.days_late, late_because(one), word(line.state, "alert_state"),
         not_sent(one), told_of(one), *instant(line.delivered_at, zone), person(line.answered_by, more.acknowledged_by),
         *instant(line.acknowledged_at, zone), answer_of(one), _note(one), more.met_on, outcome_of(more),

@@ -13,7 +13,10 @@ from app.exports.report.cover import Origin, Seal
 from app.exports.report.section import Plan, Section, keep
 from app.exports.tables import Row
 from app.queries.report.scope import Scope
+from app.queries.seal import read_seal
 from app.trail.act import Act
+from app.trail.notes import Signer
+from app.trail.sealed import seal_up
 
 # In the order in which they are read: by a person, too.
 PLANS: tuple[tuple[Plan, Callable[[Session, Scope], Iterator[Row]]], ...] = (
@@ -43,9 +46,11 @@ class Report:
         return {section.key: section.count for section in self.sections if section.plan is not cover.PLAN}
 
 
-def seal_first(act: Act) -> Seal | None:
-    """Seal what the trail has, so that a report never says more than a seal covers; the last seal. None: no seal yet."""
-    return None
+def seal_first(act: Act, signer: Signer) -> Seal | None:
+    """Seal what the trail has, so that a report never says more than a seal covers; the last seal. None: nothing is."""
+    seal_up(act, signer)
+    last = read_seal(act.session, act.org)
+    return Seal(last.size, last.root, last.at) if last.at else None
 
 
 def read_report(

@@ -8,18 +8,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, func, null, select
+from sqlalchemy import Select, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.delivery import Standing
-from app.models import Acknowledgement, AuditEvent, Delivery, Kind, Member, NotificationLedger, Obligation
+from app.models import Acknowledgement, AuditEvent, AuditLeaf, Delivery, Kind, Member, NotificationLedger, Obligation
 from app.queries.alerts import AlertLine, alert_lines
 from app.queries.dispatches import Dispatch, read_dispatches
 from app.queries.lateness import Lateness, read_lateness
 from app.queries.report.scope import Scope, portions
 from app.queries.watch import is_undelivered
 
-SEQ = null()  # The place of an event in the seal of the trail: empty as long as nothing is sealed.
 OF_LINE = len(dataclasses.fields(AlertLine))
 
 
@@ -104,7 +103,8 @@ def _answers(session: Session, org: int, obligation_ids: Collection[int]) -> Map
 
 def _first_events(session: Session, org: int, claim_ids: Collection[int]) -> Mapping[int, Any]:
     one = AuditEvent
-    query = select(one.claim_id, func.min(one.id).label("id"), SEQ.label("seq")).where(one.org_id == org)
-    return {
-        row.claim_id: row for row in session.execute(query.where(one.claim_id.in_(claim_ids)).group_by(one.claim_id))
-    }
+    query = select(one.claim_id, func.min(one.id).label("id")).where(one.org_id == org, one.claim_id.in_(claim_ids))
+    first = query.group_by(one.claim_id).subquery()
+    sealed = and_(AuditLeaf.org_id == org, AuditLeaf.event_id == first.c.id)
+    rows = session.execute(select(first.c.claim_id, first.c.id, AuditLeaf.seq).outerjoin(AuditLeaf, sealed))
+    return {row.claim_id: row for row in rows}

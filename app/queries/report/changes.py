@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import Session
 
-from app.models import AuditEvent, Site, Subject
+from app.models import AuditEvent, AuditLeaf, Site, Subject
 from app.queries.entry_history import Event, Names, names_of
-from app.queries.report.alerts import SEQ
 from app.queries.report.scope import Scope, portions
 
 # Who came and looked is no change. What happened to alerts, messages and answers has sections of its own.
@@ -38,22 +37,23 @@ def read_changes(session: Session, scope: Scope) -> Iterator[ChangeFacts]:
 
 def _events(scope: Scope) -> Select[Any]:
     one = AuditEvent
-    columns = (one.id, SEQ.label("seq"), one.at, one.actor, one.type, one.detail, one.subject_id)
+    columns = (one.id, AuditLeaf.seq, one.at, one.actor, one.type, one.detail, one.subject_id)
     return (
         select(*columns, Subject.reference, Site.timezone)
         .outerjoin(Subject, and_(Subject.org_id == one.org_id, Subject.id == one.subject_id))
         .outerjoin(Site, and_(Site.org_id == Subject.org_id, Site.id == Subject.site_id))
+        .outerjoin(AuditLeaf, and_(AuditLeaf.org_id == one.org_id, AuditLeaf.event_id == one.id))
         .where(one.org_id == scope.org, scope.within(one.at), one.claim_id.is_(None), one.delivery_id.is_(None))
-        .where(one.type.not_in(LOOKS), or_(_of_entry(scope), and_(one.subject_id.is_(None), _of_others(scope))))
+        .where(one.type.not_in(LOOKS), or_(of_entry(scope), and_(one.subject_id.is_(None), of_others(scope))))
         .order_by(one.id)
     )
 
 
-def _of_entry(scope: Scope) -> ColumnElement[bool]:
+def of_entry(scope: Scope) -> ColumnElement[bool]:
     return and_(Subject.id.is_not(None), scope.entries())
 
 
-def _of_others(scope: Scope) -> ColumnElement[bool]:
+def of_others(scope: Scope) -> ColumnElement[bool]:
     """What is about no entry: all of it for whoever sees all; else what names a site or a rule of the report."""
     if scope.is_about_all:
         return true()

@@ -27,6 +27,7 @@ from app.models.trail import (
     AuditCheckpoint,
     AuditEvent,
     AuditLeaf,
+    AuditPersonal,
     AuditUnsealed,
     ImportRun,
     Installation,
@@ -35,7 +36,7 @@ from app.models.trail import (
 
 __all__ = [
     "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditCheckpoint", "AuditEvent",
-    "AuditLeaf", "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery",
+    "AuditLeaf", "AuditPersonal", "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery",
     "DeliveryAttempt", "DeliveryHold", "Departure", "Document", "ImportRun", "ImportUpload", "ImportWork",
     "Installation", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberKind", "MemberSite",
     "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone", "RuleKind", "RuleRecipient",

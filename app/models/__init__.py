@@ -28,6 +28,7 @@ from app.models.trail import (
     AuditCheckpoint,
     AuditEvent,
     AuditLeaf,
+    AuditPersonal,
     AuditUnsealed,
     ImportRun,
     Installation,
@@ -36,10 +37,10 @@ from app.models.trail import (
 
 __all__ = [
     "Absence", "Account", "Acknowledgement", "AlertRule", "Attachment", "AuditCheckpoint", "AuditEvent", "AuditLeaf",
-    "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery", "DeliveryAttempt",
-    "DeliveryHold", "Departure", "Document", "ExportRun", "ImportRun", "ImportUpload", "ImportWork", "Installation",
-    "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberKind", "MemberSite", "NotificationLedger",
-    "Obligation", "Organisation", "Post", "RememberedPhone", "RuleKind", "RuleRecipient", "RuleSite", "RuleSubject",
-    "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site", "SitePost", "Subject", "TrailKey",
-    "Watermark",
+    "AuditPersonal", "AuditUnsealed", "Base", "CalendarFeed", "DatabaseIdentity", "DayOff", "Delivery",
+    "DeliveryAttempt", "DeliveryHold", "Departure", "Document", "ExportRun", "ImportRun", "ImportUpload",
+    "ImportWork", "Installation", "Kind", "MailMessage", "MailTransport", "MailTrial", "Member", "MemberKind",
+    "MemberSite", "NotificationLedger", "Obligation", "Organisation", "Post", "RememberedPhone", "RuleKind",
+    "RuleRecipient", "RuleSite", "RuleSubject", "RuleThreshold", "ScanQueue", "ScanRun", "SchedulerProcess", "Site",
+    "SitePost", "Subject", "TrailKey", "Watermark",
 ]  # fmt: skip

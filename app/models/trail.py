@@ -45,6 +45,28 @@ class AuditUnsealed(Base):
     event_id: Mapped[int]
 
 
+class AuditPersonal(Base):
+    """A personal value of an event, with the salt of its hash there. It goes with the person it is about."""
+
+    __tablename__ = "audit_personal"
+    __table_args__ = (
+        PrimaryKeyConstraint("org_id", "event_id", "name"),
+        of_org("event_id", "audit_event"),
+        of_org("member_id", "member"),
+        CheckConstraint("length(salt) = 32", name="salt"),
+        Index(  # Serves the forgetting of a person.
+            "audit_personal_member_idx", "org_id", "member_id", postgresql_where=text("member_id is not null")
+        ),
+    )
+
+    org_id: Mapped[int]
+    event_id: Mapped[int]
+    name: Mapped[str]
+    member_id: Mapped[int | None]
+    salt: Mapped[bytes]
+    value: Mapped[str]
+
+
 class AuditLeaf(Base):
     """An event as it was sealed: its place, dense from 0, and the bytes that were hashed. Append-only by grants."""
 

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 from app.models.tenancy import walls
 
 revision = "0024"
-down_revision = "0021"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 

@@ -183,7 +183,7 @@ def filled(slug: str) -> Acme:
             DeliveryAttempt(org_id=act.org, delivery_id=told, at=act.now, verb="DATA", reply="250", outcome="ok")
         )
     with acme.acting() as act:
-        answers.acknowledge(act, act.session.get_one(Member, (act.org, ana)), entry, "seen")
+        answers.acknowledge(act, act.session.get_one(Member, (act.org, ana)), entry, "seen", note="x")
     return acme
 
 

@@ -23,8 +23,8 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-WORDS = """is as it was sealed: {events} of the {size} events of {organisation}, which agree with {inside} checkpoints \
-in it and {given} that you gave"""
+WORDS = """is as it was sealed: {events} of the {size} events of {organisation}, in agreement with its checkpoints \
+({inside}) and those that you gave ({given})"""
 VERDICTS = ("good", "altered", "incomplete", "unreadable")
 GOOD, ALTERED, INCOMPLETE, UNREADABLE = range(4)
 MANIFEST, SIGNED, EVENTS, CHECKPOINTS = "manifest.json", "manifest.note", "events.jsonl", "checkpoints.txt"

@@ -162,7 +162,7 @@ def settle(act: Act, order: Order, made: Made) -> bool:
     facts = {"counts": json.dumps(made.counts), "size": made.size, "sha256": made.sha256, "content": made.content}
     if not act.run(SETTLE, {"id": order.id, **facts}).rowcount:
         return False
-    sealed = {} if made.sealed is None else {"sealed": made.sealed}
+    sealed: dict[str, Any] = {} if made.sealed is None else {"sealed": made.sealed}
     act.record(
         "exported", **sealed, export_id=order.id, format=order.format.value, language=order.language,
         filters=dict(order.filters), counts=dict(made.counts), size=made.size, sha256=made.sha256,

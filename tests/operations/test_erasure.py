@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from app.web.entry_history import told_history
 from flask import Flask
 from sqlalchemy import text
 
@@ -14,7 +15,6 @@ from app.models import Account, AuditEvent, AuditPersonal, Member
 from app.operations import absences, answers, people
 from app.queries.entry_history import read_history
 from app.trail.personal import hashed
-from app.web.entry_history import told_history
 from tests import factories
 from tests.factories import Acme
 from tests.operations.story import march

@@ -11,13 +11,14 @@ import datetime as dt
 import hashlib
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app import verifier
 from app.domain.errors import Refused
 from app.exports.report import alerts
 from app.exports.report.pdf import write_pdf
@@ -63,26 +64,35 @@ def gather(session: Session, report: Report, origin: str, size: int, reported: i
     """Write the sealed events, and what proves them, into the folder."""
     org, whole = report.scope.org, queries.is_whole(report.scope)
     notes, leaves = list(queries.read_checkpoints(session, org, size)), queries.read_leaves(session, org, size)
+    shown: Collection[int] = range(size)
     if whole:
-        events = write_lines(folder / EVENTS, (b'{"event":%b,"seq":%d}' % (leaf.content, leaf.seq) for leaf in leaves))
+        write_lines(folder / EVENTS, (b'{"event":%b,"seq":%d}' % (leaf.content, leaf.seq) for leaf in leaves))
         write_lines(folder / PROOFS, ())
     else:
-        tree = Tree(Packed(b"".join(leaf_hash(leaf.content) for leaf in leaves)))
+        tree, shown = Tree(Packed(b"".join(leaf_hash(leaf.content) for leaf in leaves))), set()
         part = queries.read_part(session, report.scope, size, claims_of(report))
-        events = write_lines(folder / EVENTS, with_proof(part, tree))
+        write_lines(folder / EVENTS, with_proof(part, tree, shown))
         write_lines(folder / PROOFS, grown((note.size for note in notes if 0 < note.size < size), tree))
     (folder / CHECKPOINTS).write_text("\n".join(note.note for note in notes), encoding="utf-8", newline="")
     write_lines(folder / KEYS, (vkey.encode() for vkey in queries.read_keys(session)))
-    write_lines(folder / PERSONAL, ())
+    values = (value for value in queries.read_values(session, org, size) if value.seq in shown)
+    write_lines(folder / PERSONAL, map(revealed, values))
     root = base64.b64decode(notes[-1].note.split("\n")[2])
-    return Gathered(origin, size, root, whole, events, reported)
+    return Gathered(origin, size, root, whole, len(shown), reported)
 
 
-def with_proof(leaves: Iterable[Any], tree: Tree) -> Iterator[bytes]:
-    """Each event with the proof that it has its place in the tree."""
+def with_proof(leaves: Iterable[Any], tree: Tree, shown: set[int]) -> Iterator[bytes]:
+    """Each event with the proof that it has its place in the tree; `shown` has these places afterwards."""
     for leaf in leaves:
+        shown.add(leaf.seq)
         proof = canonical(base64s(tree.inclusion_proof(leaf.seq)))
         yield b'{"event":%b,"proof":%b,"seq":%d}' % (leaf.content, proof, leaf.seq)
+
+
+def revealed(value: Any) -> bytes:
+    """As it was hashed, letter by letter."""
+    line = {"seq": value.seq, "name": value.name, "salt": value.salt.hex(), "value": value.value}
+    return verifier.canonical(line)
 
 
 def grown(sizes: Iterable[int], tree: Tree) -> Iterator[bytes]:
@@ -103,13 +113,9 @@ def base64s(hashes: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(one).decode() for one in hashes]
 
 
-def write_lines(path: Path, lines: Iterable[bytes]) -> int:
-    count = 0
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     with path.open("wb") as file:
-        for line in lines:
-            file.write(line + b"\n")
-            count += 1
-    return count
+        file.writelines(line + b"\n" for line in lines)
 
 
 def pack(path: Path, report: Report, gathered: Gathered, signer: Signer, folder: Path) -> None:

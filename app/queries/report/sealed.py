@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, and_, any_, cast, func, or_, select
 from sqlalchemy.orm import Session
 
-from app.models import AuditCheckpoint, AuditEvent, AuditLeaf, Subject, TrailKey
+from app.models import AuditCheckpoint, AuditEvent, AuditLeaf, AuditPersonal, Subject, TrailKey
 from app.queries.report.changes import LOOKS, of_entry, of_others
 from app.queries.report.scope import Scope, portions
 
@@ -61,6 +61,14 @@ def read_checkpoints(session: Session, org: int, size: int) -> Iterator[Any]:
     wanted = or_(one.size.in_(last), one.size.in_(sent), one.note.like("%\n— %\n— %"))
     query = select(one.size, one.note).where(one.org_id == org, one.size <= size, wanted).order_by(one.size)
     yield from session.execute(query)
+
+
+def read_values(session: Session, org: int, size: int) -> Iterator[Any]:
+    """The personal values that are still there, each with the place of its event: `seq`, `name`, `salt`, `value`."""
+    one = AuditPersonal
+    of_event = and_(AuditLeaf.org_id == one.org_id, AuditLeaf.event_id == one.event_id)
+    query = select(AuditLeaf.seq, one.name, one.salt, one.value).join(AuditLeaf, of_event)
+    return _rows(session, query.where(*_of_log(org, size)).order_by(AuditLeaf.seq, one.name))
 
 
 def read_keys(session: Session) -> list[str]:

@@ -18,11 +18,12 @@ from app.trail.personal import veiled
 
 SCHEDULER = "system:scheduler"
 OPERATOR = "system:operator"
+STRANGER = "system:stranger"  # Somebody who has not signed in, and whom nobody knows.
 
 
 @dataclass(frozen=True)
 class Act:
-    """`now` is an aware instant in UTC; `actor` is `member:ID`, `system:scheduler` or `system:operator`.
+    """`now` is an aware instant in UTC; `actor` is `member:ID`, or one of Onus itself, above.
 
     `origin` stands in the detail of each event that is recorded: what the act is a part of.
     """

@@ -53,14 +53,22 @@ def new_key(path: Path) -> Ed25519PrivateKey:
 
 
 def turn_over(path: Path) -> None:
-    """Let the new key take the place of the one at work, which stays beside it. Again, it changes nothing."""
-    if not beside(path, "new").exists():
+    """Let the new key take the place of the one at work, which stays beside it. Again, it changes nothing.
+
+    Raises Misconfigured where the folder cannot be written.
+    """
+    new, old = beside(path, "new"), beside(path, "old")
+    if not new.exists():
         return
-    if path.exists():
-        old = beside(path, "old")
-        old.unlink(missing_ok=True)
-        os.link(path, old)
-    beside(path, "new").replace(path)
+    try:
+        if path.exists():
+            old.unlink(missing_ok=True)
+            os.link(path, old)
+        new.replace(path)
+    except OSError as fault:
+        raise Misconfigured(
+            f"{new} cannot take the place of {path} ({fault.strerror}): let them change places, {path} as {old.name}"
+        ) from None
 
 
 def beside(path: Path, suffix: str) -> Path:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from tests.factories import Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
 from tests.web.conftest import PASSWORD, Browser
 
@@ -31,6 +32,18 @@ def test_a_wrong_password_keeps_what_was_typed_and_says_so(app: Flask, browser: 
     assert f'value="{OFFICER}"' in refused.text
     assert 'aria-invalid="true"' in refused.text
     assert 'value="wrong"' not in refused.text
+
+
+def test_refused_sign_ins_are_on_the_trail_once_a_minute(app: Flask, browser: SignIn, staffed: Acme) -> None:
+    stranger = Browser(app.test_client())
+    stranger.get("/login")
+    for email in (OFFICER, OFFICER, "nobody@acme.example", STAFF):
+        assert stranger.post("/login", email=email, password="wrong").status_code == 422
+    with staffed.acting() as act:
+        rows = act.run("select actor, detail from audit_event where type = 'sign_in_refused' order by id").all()
+    assert rows == [
+        ("system:stranger", {"member_id": staffed.members[name], "path": "/login"}) for name in ("Ana", "Bruno")
+    ]
 
 
 NEXT = [

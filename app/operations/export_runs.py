@@ -30,13 +30,15 @@ TOO_LARGE = (
 
 COUNT_WAITING = "select count(*) from export_run where org_id = :org and ended_at is null and asked_by is not null"
 
+# Materialized, since a plan that looks for the next one once for each row would take several.
 TAKE = """
+with next as materialized (
+  select id from export_run
+  where org_id = :org and ended_at is null and asked_by is not null
+    and (beat_at is null or beat_at <= :silent_since)
+  order by id limit 1 for update skip locked)
 update export_run w set beat_at = greatest(:now, w.beat_at + interval '1 microsecond'), done = 0, rows = 0
-from (select id from export_run
-      where org_id = :org and ended_at is null and asked_by is not null
-        and (beat_at is null or beat_at <= :silent_since)
-      order by id limit 1 for update skip locked) next
-where w.org_id = :org and w.id = next.id
+from next where w.org_id = :org and w.id = next.id
 returning w.id, w.beat_at"""
 
 BEAT = """

@@ -25,7 +25,7 @@ LARGEST_KEPT = 50_000_000  # Bytes of a file in the database: some hundred thous
 MOST_WAITING = 5  # Reports of one organisation that wait at a time.
 TOO_LARGE = (
     f"The file is larger than {LARGEST_KEPT // 1_000_000} MB, which is more than is kept here: narrow the period or "
-    "the site, or ask whoever runs Onus for `onus export trail`."
+    "the site, or let whoever runs Onus write it to a file."
 )
 
 COUNT_WAITING = "select count(*) from export_run where org_id = :org and ended_at is null and asked_by is not null"

@@ -84,8 +84,9 @@ def exports_page(visit: Visit, form: Form) -> ResponseReturnValue:
     sight, session = sight_of(visit), visit.act.session
     lines = read_exports(session, sight)
     waits = any(not line.is_over for line in lines)
+    entry = entry_of(visit, sight, form.values.get("subject", ""))
     shown: dict[str, Any] = {
-        "form": form, "lines": lines, "formats": FORMATS, "entry": entry_of(visit, sight, form.values.get("subject", "")),
+        "form": form, "lines": lines, "formats": FORMATS, "entry": entry,
         "named_sites": named(sight.sites.values()), "rules": rules_by_name(session, visit.act.org),
         # What an inspector is shown is in the trail, each time: their page does not ask again by itself.
         "looks_again": waits and visit.person.role != Role.inspector,

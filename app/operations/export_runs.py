@@ -25,18 +25,20 @@ LARGEST_KEPT = 50_000_000  # Bytes of a file in the database: some hundred thous
 MOST_WAITING = 5  # Reports of one organisation that wait at a time.
 TOO_LARGE = (
     f"The file is larger than {LARGEST_KEPT // 1_000_000} MB, which is more than is kept here: narrow the period or "
-    "the site, or ask whoever runs Onus for `onus export trail`."
+    "the site, or let whoever runs Onus write it to a file."
 )
 
 COUNT_WAITING = "select count(*) from export_run where org_id = :org and ended_at is null and asked_by is not null"
 
+# Materialized, since a plan that looks for the next one once for each row would take several.
 TAKE = """
+with next as materialized (
+  select id from export_run
+  where org_id = :org and ended_at is null and asked_by is not null
+    and (beat_at is null or beat_at <= :silent_since)
+  order by id limit 1 for update skip locked)
 update export_run w set beat_at = greatest(:now, w.beat_at + interval '1 microsecond'), done = 0, rows = 0
-from (select id from export_run
-      where org_id = :org and ended_at is null and asked_by is not null
-        and (beat_at is null or beat_at <= :silent_since)
-      order by id limit 1 for update skip locked) next
-where w.org_id = :org and w.id = next.id
+from next where w.org_id = :org and w.id = next.id
 returning w.id, w.beat_at"""
 
 BEAT = """

@@ -20,13 +20,13 @@ from app.web import (
     headers,
     import_mistakes,
     inbox,
-    messages,
     my_alerts,
     phones,
     rules,
     session,
     settings_pages,
     today,
+    trail_exports,
     word_filters,
 )
 from app.web.access import refuse_unmarked_routes
@@ -64,8 +64,8 @@ def serve(app: Flask) -> None:
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, messages, phones, calendar_pages,
-        calendar_feed, away, my_alerts, settings_pages,
+        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, trail_exports, phones,
+        calendar_pages, calendar_feed, away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)
     refuse_unmarked_routes(app)

@@ -34,7 +34,7 @@ PLAN = Plan(
         *instants("closed", "Closed"), Column("closed_by", "Closed by"), Column("sentence", "In one sentence"),
     ),
     (
-        Group("Alert", ("alert", "reference", "title", "kind", "site"), 2.2),
+        Group("Alert", ("reference", "title", "kind", "site", "alert"), 2.2),
         Group("For", ("due_on", "distance", "alert_day", "rule", "rule_version"), 1.6),
         Group("Raised", ("raised", "days_late", "late_because", "state", "not_sent"), 1.8),
         Group("Told", ("told",), 2.6),

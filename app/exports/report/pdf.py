@@ -35,9 +35,10 @@ MOST_ROWS = 2_000  # Of a section: nobody reads more on paper, and the data file
 MOST_TAGGED = 4_000  # Rows of all sections: with more of them tags would need more than a gigabyte of memory.
 SECONDS = 100  # Of computing: the longest report takes some twenty.
 MEMORY = 6_000_000_000  # Bytes of address space, of which a third is used.
-LONGEST_WORD = 16  # Characters: a longer one may be broken there, for it might be wider than its column.
+LONGEST_WORD = 28  # Characters, an instant has 25: a longer one might be wider than its column.
+PIECE = 16  # Characters after which it may be broken.
 BREAK = "\u200b"
-LONG_WORD = re.compile(rf"[^\s{BREAK}]{{{LONGEST_WORD + 4},}}")
+LONG_WORD = re.compile(rf"[^\s{BREAK}]{{{LONGEST_WORD},}}")
 MISSING = (
     "Some signs cannot be printed here, and stand as their code point, such as [U+6771]. The data files (XLSX, CSV) "
     "have them as they were written."
@@ -126,7 +127,7 @@ def cells_of(section: Section, group: Group) -> Callable[[Row], list[tuple[str, 
     def cell(row: Row) -> list[tuple[str, str]]:
         found = [(label_of(key, names), value_of(key, row, place)) for key in group.keys]
         found = [("" if number == 0 else label, value) for number, (label, value) in enumerate(found)]
-        return [(label, value) for label, value in found if value] or [("", "")]
+        return [(label, value) for label, value in found if value and not (label and value == "0")] or [("", "")]
 
     return cell
 
@@ -152,4 +153,4 @@ def text_of(cell: Cell) -> str:
 
 
 def broken(word: str) -> str:
-    return BREAK.join(word[start : start + LONGEST_WORD] for start in range(0, len(word), LONGEST_WORD))
+    return BREAK.join(word[start : start + PIECE] for start in range(0, len(word), PIECE))

@@ -37,6 +37,7 @@ FORMATS = (
     (ReportFormat.pdf, "PDF, to read and to print"),
     (ReportFormat.xlsx, "Excel workbook (XLSX), a sheet for each section"),
     (ReportFormat.csv, "CSV, for programs"),
+    (ReportFormat.bundle, "Bundle (ZIP) with PDF and CSV, which can be verified without Onus"),
 )
 NOTHING_RUNS = "No scheduler is running, so nobody makes it: tell whoever runs Onus."
 ENGLISH = "en"

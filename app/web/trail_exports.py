@@ -66,7 +66,7 @@ def ask(visit: Visit) -> ResponseReturnValue:
     return exports_page(visit, form)
 
 
-@pages.get("/o/<slug>/evidence/exports/<int:export_id>")
+@pages.get("/o/<slug>/evidence/exports/files/<int:export_id>")
 @for_roles(*READERS)
 def export_file(visit: Visit, export_id: int) -> ResponseReturnValue:
     """The file; 404 where there is none that the visitor may see."""

@@ -133,6 +133,7 @@ def test_filters_narrow_every_section(told: Acme, onus: Onus, tmp_path: Path) ->
     report, of_entry = exported(onus, tmp_path, "--subject", "P-2", "--rule", "Permits")
     assert (report["counts"]["register"], report["counts"]["alerts"], report["counts"]["answers"]) == (1, 1, 0)
     assert [row["Reference"] for row in of_entry["Alerts"]] == ["P-2"]
+    assert [(row["What"], row["Raised"]) for row in of_entry["Checks"]] == [("Check", "2")]
     report, _ = exported(onus, tmp_path, "--from", "2027-03-03")
     assert (report["counts"]["alerts"], report["counts"]["changes"]) == (0, 1)
     report, _ = exported(onus, tmp_path, "--to", "2027-03-02")

@@ -115,7 +115,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/evidence/off-the-watch": (READERS, 200),
     "GET /o/<slug>/evidence/exports": (READERS, 200),
     "POST /o/<slug>/evidence/exports": (READERS, 422),
-    "GET /o/<slug>/evidence/exports/<int:export_id>": (READERS, 200),
+    "GET /o/<slug>/evidence/exports/files/<int:export_id>": (READERS, 200),
     "GET /o/<slug>/settings": (MANAGERS, 200),
     "POST /o/<slug>/settings": (ADMINS, 422),
     "GET /o/<slug>/settings/sites": (MANAGERS, 200),

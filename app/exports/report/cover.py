@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.exports.report.said import local, utc
-from app.exports.report.section import Column, Group, Plan, Section
+from app.exports.report.section import NONE, Column, Group, Plan, Section
 from app.exports.tables import Row
 from app.queries.report.scope import Scope
 from app.version import VERSION
@@ -73,7 +73,7 @@ def rows(origin: Origin, scope: Scope, sections: Sequence[Section]) -> Iterator[
     yield "Last seal of the trail", _seal(origin.seal, scope)
     yield "Times", f"{TIMES} {DATES}"
     for section in sections:
-        yield f"Rows of {section.name}", str(section.count) if section.count else "none"
+        yield f"Rows of {section.name}", str(section.count) if section.count else NONE
 
 
 def _offset(now: dt.datetime, timezone: str) -> str:

@@ -32,7 +32,7 @@ MESSAGES = Plan(
         Group("Message", ("message", "alert", "reference"), 1.4),
         Group("To", ("to", "because", "in_place_of", "by", "address"), 2.4),
         Group("State", ("state", "why", "tries", "reply", "repeats"), 2),
-        Group("When", ("handed_over", "arrived", "opened", "not_before"), 2.2),
+        Group("Sent", ("handed_over", "arrived", "opened", "not_before"), 2.2),
         Group("Decided", ("decision", "decided_by", "decided"), 1.4),
         Group("Mail", ("message_id", "sha256"), 1.6),
     ),

@@ -87,6 +87,7 @@ def printed(report: Report) -> dict[str, Any]:
         "cover": {"name": front.name, "heading": names, "rows": by_name},
         "sections": [section_on_paper(section) for section in sections],
         "missing": MISSING,
+        "is_story": report.scope.asked.subject_id is not None,
     }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.models import ScanRun
+from app.models import NotificationLedger, ScanRun
 from app.models.ledger import GAP
 from app.queries.report.scope import Scope, portions
 from app.queries.scans import IS_LOOK, LOOKED_UNTIL, Check, check_of
@@ -26,7 +26,13 @@ class Look:
 
 
 def read_looks(session: Session, scope: Scope) -> Iterator[Look]:
-    """In their order, each gap before the check that ended it. Checks are of the whole organisation."""
+    """In their order, each gap before the check that ended it. Checks are of the whole organisation.
+
+    Of the story of one entry they are those that raised its alerts, and no gaps: an alert that came late says why.
+    """
+    if scope.asked.subject_id is not None:
+        yield from _of_story(session, scope)
+        return
     seen = {site.name for site in scope.sites}
     last = _last_before(session, scope)
     query = select(ScanRun).where(ScanRun.org_id == scope.org, IS_LOOK, scope.within(ScanRun.started_at))
@@ -41,6 +47,16 @@ def read_looks(session: Session, scope: Scope) -> Iterator[Look]:
     end = min(scope.sight.now, scope.until)
     if last is not None and end - last > GAP:
         yield Look(last, None if end == scope.sight.now else end)
+
+
+def _of_story(session: Session, scope: Scope) -> Iterator[Look]:
+    raised = select(NotificationLedger.scan_run_id).where(
+        NotificationLedger.org_id == scope.org, NotificationLedger.id.in_(scope.of_alerts())
+    )
+    query = select(ScanRun).where(ScanRun.org_id == scope.org, ScanRun.id.in_(raised))
+    seen = {site.name for site in scope.sites}
+    for run in session.scalars(query.order_by(ScanRun.started_at, ScanRun.id)):
+        yield Look(run.started_at, run.finished_at, run.actor, check_of(run, seen))
 
 
 def _last_before(session: Session, scope: Scope) -> dt.datetime | None:

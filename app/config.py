@@ -74,6 +74,7 @@ class Settings:
     lease: float = 300.0
     ping_url: str | None = None
     smtp_connections: int = 2
+    trail_key: Path | None = None
     clock: dt.datetime | None = None
     failpoints: str | None = None
 
@@ -95,6 +96,7 @@ class Settings:
             lease=seconds(given, "ONUS_LEASE", 300.0),
             ping_url=given.get("ONUS_PING_URL"),
             smtp_connections=int(seconds(given, "ONUS_SMTP_CONNECTIONS", 2)),
+            trail_key=Path(named).expanduser().absolute() if (named := given.get("ONUS_TRAIL_KEY")) else None,
             clock=fixed_clock(given.get("ONUS_CLOCK")),
             failpoints=given.get("ONUS_FAILPOINTS"),
         )

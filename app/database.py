@@ -38,6 +38,7 @@ class Acting(NamedTuple):
 
     role: str
     org: int | None
+    is_snapshot: bool = False
 
 
 NOBODY = Acting(WEB, None)
@@ -124,12 +125,14 @@ def connect(dsn: str) -> psycopg.Connection[Any]:
     return connection
 
 
-def enter(connection: Connection, *_: object) -> None:
+def enter(connection: Connection, *savepoint: object) -> None:
     """Take the role and name the organisation that this transaction acts for, until it ends."""
     driver = connection.connection.driver_connection
     if driver is None or driver.autocommit:
         raise RuntimeError("no row-level security outside a transaction")
-    role, org = _acting.get()
+    role, org, is_snapshot = _acting.get()
+    if is_snapshot and not savepoint:  # Only before the first look; a savepoint has what its transaction has.
+        connection.exec_driver_sql("set transaction isolation level repeatable read")
     connection.exec_driver_sql(
         "select set_config('role', %s, true), set_config('onus.org', %s, true), "
         "set_config('idle_in_transaction_session_timeout', %s, true)",
@@ -173,12 +176,15 @@ def durable_transaction(org: int, role: str) -> Iterator[Session]:
 
 
 @contextlib.contextmanager
-def transaction(org: int | None = None, role: str = WEB) -> Iterator[Session]:
-    """The only commit. Commits at the end, rolls back on any exception; refuses to nest."""
+def transaction(org: int | None = None, role: str = WEB, *, snapshot: bool = False) -> Iterator[Session]:
+    """The only commit. Commits at the end, rolls back on any exception; refuses to nest.
+
+    With `snapshot` it sees the database as it was at its first look, however long it lasts.
+    """
     session: Session = db.session()
     if session.in_transaction():
         raise RuntimeError("a transaction is open already")
-    before = _acting.set(Acting(role, org))
+    before = _acting.set(Acting(role, org, snapshot))
     try:
         with session.begin():
             yield session
@@ -207,7 +213,7 @@ def borrowed(session: Session, role: str) -> Iterator[None]:
 
 def act_for(session: Session, org: int) -> None:
     """Let the open transaction, which acts for no organisation yet, act for one that it has just made."""
-    role, before = _acting.get()
+    role, before, _ = _acting.get()
     if before is not None:
         raise RuntimeError("this transaction acts for an organisation already")
     _acting.set(Acting(role, org))  # So that a savepoint keeps it; the end of the transaction takes it back.

@@ -42,7 +42,8 @@ POINTS = (
     "mail_recorded",
 )
 OF_IMPORTS = ("import_taken", "import_counted", "import_before_commit")  # In a child process, apart from the watch.
-KNOWN = (*POINTS, *OF_IMPORTS)
+OF_SEALS = ("seal_before_commit",)
+KNOWN = (*POINTS, *OF_IMPORTS, *OF_SEALS)
 DEEDS = ("kill", "stop", "raise")
 
 

@@ -17,6 +17,7 @@ from app import clock
 from app.channels.channel import open_channel
 from app.channels.returns import has_room
 from app.cli.common import find_org, json_option, org_option, report
+from app.cli.seal import seal_checks
 from app.config import settings
 from app.database import WEB, Unreachable, transaction
 from app.domain.delivery import State
@@ -184,10 +185,17 @@ def status_lines(result: dict[str, Any]) -> Iterator[str]:
 @with_appcontext
 def doctor(as_json: bool) -> None:
     """Check that this installation can keep its promises. Exit 1, with what to do, if it cannot."""
-    checks = [*database_checks(), *examine_host(settings()), *mail_checks()]
+    checks = database_checks()
+    checks += [*(seal_checks() if is_usable(checks) else ()), *examine_host(settings()), *mail_checks()]
     ok = all(check.ok for check in checks)
     report(as_json, {"ok": ok, "checks": [asdict(check) for check in checks]}, doctor_lines(checks))
     sys.exit(0 if ok else 1)
+
+
+def is_usable(checks: Sequence[Check]) -> bool:
+    """Whether the database could be looked at, and has the tables of this version."""
+    failed = {check.name for check in checks if not check.ok}
+    return not failed & {"database", "migrations"}
 
 
 def mail_checks() -> Iterator[Check]:

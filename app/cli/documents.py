@@ -13,7 +13,7 @@ from app.cli.acts import deadline, due_on_option, ids, note_option, of_entry
 from app.cli.common import DAY, FILE, Command, file_at
 from app.cli.people import say
 from app.operations import documents
-from app.web.words import next_from
+from app.words import next_from
 
 NONE = "none"
 Options = Sequence[Callable[[Any], Any]]

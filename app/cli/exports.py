@@ -29,7 +29,7 @@ def add_to(main: click.Group) -> None:
 
 @click.group("export")
 def export_group() -> None:
-    """Files for others: the register."""
+    """Files for others: the register, the trail."""
 
 
 @export_group.command("register")

@@ -15,7 +15,7 @@ from app.demo import Logins, fill
 from app.embedded import EmbeddedPostgres
 from app.extensions import db
 from app.preflight import refuse_unsound
-from app.scheduler import import_child, process
+from app.scheduler import export_child, import_child, process
 from app.schema import upgrade
 from app.supervisor import die_with_parent, refuse_taken_port, run_together
 from app.web.server import Pages
@@ -27,7 +27,7 @@ port_option = click.option("--port", default=8000, show_default=True, type=click
 
 
 def add_to(main: click.Group) -> None:
-    for command in (up, web, scheduler, import_work):
+    for command in (up, web, scheduler, import_work, export_work):
         main.add_command(command)
 
 
@@ -100,3 +100,12 @@ def import_work(org: int, upload_id: int, asked_at: str) -> None:
     """What the scheduler starts for one large file. Ends when its standard input does."""
     with create_app(Settings.from_env()).app_context():
         import_child.work(org, upload_id, dt.datetime.fromisoformat(asked_at))
+
+
+@click.command("export-work", hidden=True)
+@click.argument("org", type=int)
+@click.argument("export_id", type=int)
+def export_work(org: int, export_id: int) -> None:
+    """What the scheduler starts for one report of the trail. Ends when its standard input does."""
+    with create_app(Settings.from_env()).app_context():
+        export_child.work(org, export_id)

@@ -129,6 +129,15 @@ class Contents(StrEnum):
     people = "people"
 
 
+class ReportFormat(StrEnum):
+    """How a report of the trail is written; `bundle` is for whoever wants to verify it."""
+
+    xlsx = "xlsx"
+    pdf = "pdf"
+    csv = "csv"
+    bundle = "bundle"
+
+
 class ImportWish(StrEnum):
     """What is to be done with a large file while its reader waits."""
 

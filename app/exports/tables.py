@@ -21,6 +21,7 @@ Row = Sequence[Cell]
 
 LONGEST_CELL = 32_767  # Characters, the most of a cell of a workbook: a longer text would be left out whole.
 WIDTH = 18  # Characters of a column.
+PLAIN = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 
 
 class Format(StrEnum):
@@ -45,8 +46,8 @@ def write_csv(file: IO[bytes], header: Sequence[str], rows: Iterable[Row]) -> in
 
 def write_xlsx(file: IO[bytes], header: Sequence[str], rows: Iterable[Row]) -> int:
     """A workbook of one sheet, its header kept in sight; how many rows there were."""
-    count, plain = 0, {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    book: Any = xlsxwriter.Workbook(file, {"constant_memory": True, **plain})
+    count = 0
+    book: Any = xlsxwriter.Workbook(file, {"constant_memory": True, **PLAIN})
     sheet, bold = book.add_worksheet(), book.add_format({"bold": True})
     date = book.add_format({"num_format": "yyyy-mm-dd"})
     sheet.freeze_panes(1, 0)

@@ -75,6 +75,7 @@ def acknowledge_once(
         return None
     act.run(COPY_FIRST, {"claim": claim_id})
     said = given | {"until_on": _iso(until_on), "done_on": _iso(done_on)} | ({"file": dict(file)} if file else {})
+    said |= {"personal": {"note": said.pop("note")}, "about": member_id}
     act.record("acknowledged", subject_id=subject, claim_id=claim_id, member=member_id, answer_id=answer_id, **said)
     changed(act, subject_id=subject)
     if until_on is not None:
@@ -163,7 +164,7 @@ def send_back_if_standing(act: Act, one: Standing, note: str, checker: int | Non
     if act.run(SEND_BACK, {"id": one.id, "note": note, "checker": checker}).one_or_none() is None:
         return False
     act.run(COPY_FIRST, {"claim": one.claim_id})
-    act.record("answer_sent_back", **_named(one), note=note)
+    act.record("answer_sent_back", **_named(one), personal={"note": note}, about=one.member_id)
     changed(act, subject_id=one.subject_id)
     return True
 

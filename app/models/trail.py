@@ -1,11 +1,12 @@
-"""The trail: one event for each thing that happens, append-only by grants; and the imports kept as evidence."""
+"""The trail: one event for each thing that happens, append-only by grants; its seal; the imports kept as evidence."""
 
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, text
+from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.acts import Contents
@@ -42,6 +43,83 @@ class AuditUnsealed(Base):
 
     org_id: Mapped[int]
     event_id: Mapped[int]
+
+
+class AuditPersonal(Base):
+    """A personal value of an event, with the salt of its hash there. It goes with the person it is about."""
+
+    __tablename__ = "audit_personal"
+    __table_args__ = (
+        PrimaryKeyConstraint("org_id", "event_id", "name"),
+        of_org("event_id", "audit_event"),
+        of_org("member_id", "member"),
+        CheckConstraint("length(salt) = 32", name="salt"),
+        Index(  # Serves the forgetting of a person.
+            "audit_personal_member_idx", "org_id", "member_id", postgresql_where=text("member_id is not null")
+        ),
+    )
+
+    org_id: Mapped[int]
+    event_id: Mapped[int]
+    name: Mapped[str]
+    member_id: Mapped[int | None]
+    salt: Mapped[bytes]
+    value: Mapped[str]
+
+
+class AuditLeaf(Base):
+    """An event as it was sealed: its place, dense from 0, and the bytes that were hashed. Append-only by grants."""
+
+    __tablename__ = "audit_leaf"
+    __table_args__ = (
+        PrimaryKeyConstraint("org_id", "seq"),
+        UniqueConstraint("org_id", "event_id"),
+        of_org("event_id", "audit_event"),
+    )
+
+    org_id: Mapped[int]
+    seq: Mapped[int]
+    event_id: Mapped[int]
+    content: Mapped[bytes]
+    sealed_at: Mapped[dt.datetime]
+
+
+class AuditCheckpoint(Base):
+    """How much was sealed, the root over it, and the note that is signed. The next seal goes on from `frontier`.
+
+    Append-only by grants. No two have the same size: of two sealers at once one wins, whole.
+    """
+
+    __tablename__ = "audit_checkpoint"
+    __table_args__ = (org_key(), UniqueConstraint("org_id", "size"))
+
+    org_id: Mapped[OrgId]
+    id: Mapped[OwnId]
+    at: Mapped[dt.datetime]
+    size: Mapped[int]
+    root: Mapped[bytes]
+    frontier: Mapped[bytes]
+    note: Mapped[str]
+
+
+class TrailKey(Base):
+    """A key that seals the trail of all organisations, in public form, from `since` on. The last one is at work."""
+
+    __tablename__ = "trail_key"
+
+    id: Mapped[OwnId]
+    vkey: Mapped[str] = mapped_column(unique=True)
+    since: Mapped[dt.datetime]
+
+
+class Installation(Base):
+    """The one row that gives this Onus its name among all others; a restored copy is the same one."""
+
+    __tablename__ = "installation"
+    __table_args__ = (CheckConstraint("id = 1", name="only_one"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    uuid: Mapped[uuid.UUID]
 
 
 class ImportRun(Base):

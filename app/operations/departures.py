@@ -6,6 +6,7 @@ The duty goes as soon as the first of the sites has that date, so that nothing i
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from sqlalchemy import select
 
@@ -63,7 +64,7 @@ def leave(
         before.withdrawn_at = act.now
         act.session.flush()
     said = typed.code(Held, about, "what becomes of entries about the person")
-    to = {"to_member_id": to_member_id, "to_post_id": to_post_id}
+    to: dict[str, Any] = {"to_member_id": to_member_id, "to_post_id": to_post_id}
     by = {"entered_at": act.now, "entered_by": entered_by}
     made = Departure(org_id=act.org, member_id=member_id, leaves_on=leaves_on, about=said, **to, **by)
     member.left_on = leaves_on

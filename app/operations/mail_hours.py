@@ -78,7 +78,7 @@ def set_organisation_rest(act: Act, rest: Rest) -> bool:
     return _change(act, organisation, _columns(rest), "rest_time_changed")
 
 
-def _change(act: Act, row: Member | Organisation, new: dict[str, Any], event: str, **ids: int) -> bool:
+def _change(act: Act, row: Member | Organisation, new: dict[str, Any], event: str, **ids: Any) -> bool:
     parts = {part: value for part, value in new.items() if getattr(row, part) != value}
     if not parts:
         return False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.models import AlertRule, AuditEvent, Base, Kind, Member, Obligation, Post, Site
+from app.queries.personal import read_personal
 
 EVENTS_AT_ONCE = 50
 
@@ -91,7 +92,9 @@ def read_history(session: Session, org: int, subject_id: int, before: int | None
     )
     if before is not None:
         query = query.where(event.id < before)
-    found = [Event(*row) for row in session.execute(query)]
+    rows = session.execute(query).all()
+    known = read_personal(session, org, [row.id for row in rows])
+    found = [replace(Event(*row), detail=known.in_words(row.id, row.detail)) for row in rows]
     shown = found[:EVENTS_AT_ONCE]
     return History(shown, names_of(session, org, shown), shown[-1].id if len(found) > EVENTS_AT_ONCE else None)
 

@@ -14,6 +14,7 @@ from app.queries.messages import count_stuck
 from app.queries.off_watch import count_taken_off
 from app.queries.queues import Queue, count_queue
 from app.queries.scans import read_silences
+from app.queries.seal import SealState, read_seal
 from app.queries.sight import Sight
 
 
@@ -28,6 +29,7 @@ class Overview:
     silent: int
     gaps: int
     taken_off: int
+    seal: SealState
 
     @property
     def doubts(self) -> int:
@@ -49,4 +51,5 @@ def read_overview(session: Session, sight: Sight, since: dt.datetime, until: dt.
         silent=count_queue(session, sight, Queue.silent),
         gaps=len(read_silences(session, sight, since)),
         taken_off=count_taken_off(session, sight, since, until),
+        seal=read_seal(session, sight.org),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import and_, func, select
@@ -18,6 +18,7 @@ from app.domain.delivery import TOLD, State
 from app.models import Acknowledgement, AuditEvent, Delivery, Member, NotificationLedger, Obligation, Site, Subject
 from app.queries.entry_history import Event, Names, names_of
 from app.queries.imports import Run
+from app.queries.personal import read_personal
 
 HANDED_OVER = (State.delivered, "handed_over")  # The events of what reached somebody, in the app and by e-mail.
 ENTERED, LEFT = "import_entered_in_error", "left_by_mistaken_import"
@@ -153,7 +154,9 @@ def read_reasons(session: Session, org: int, reasons: Sequence[Reason]) -> tuple
 def _works(session: Session, org: int, ids: Collection[int]) -> dict[int, Event]:
     event = AuditEvent
     query = select(event.id, event.at, event.actor, event.type, event.claim_id, event.detail)
-    return {row.id: Event(*row) for row in session.execute(query.where(event.org_id == org, event.id.in_(ids)))}
+    rows = session.execute(query.where(event.org_id == org, event.id.in_(ids))).all()
+    known = read_personal(session, org, [row.id for row in rows])
+    return {row.id: replace(Event(*row), detail=known.in_words(row.id, row.detail)) for row in rows}
 
 
 def read_named(session: Session, org: int, ids: Sequence[int]) -> list[Named]:

@@ -6,7 +6,7 @@ Read from the trail, so nothing that a person did is left out; whether it is sti
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,21 +50,26 @@ def read_taken_off(
     session: Session, sight: Sight, since: dt.datetime, until: dt.datetime, after: Cursor | None
 ) -> Page[TakenOff]:
     """The acts from `since` on and before `until`, the newest first."""
-    query = _acts(sight, since, until)
+    query = acts(sight, since, until)
     if after is not None:
         query = query.where(tuple_(AuditEvent.at, AuditEvent.id) < tuple_(instant_of(after[0]), after[1]))
     found = session.execute(query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(PAGE + 1)).all()
+    return page_of(taken_off_of(session, sight, found), lambda row: (micros(row.at), row.id))
+
+
+def taken_off_of(session: Session, sight: Sight, found: Sequence[Any]) -> list[TakenOff]:
+    """These acts, each with what is so today."""
     now = Now(session, sight, [row.AuditEvent for row in found])
-    rows = [_taken_off(row, now) for row in found]
-    return page_of(rows, lambda row: (micros(row.at), row.id))
+    return [_taken_off(row, now) for row in found]
 
 
 def count_taken_off(session: Session, sight: Sight, since: dt.datetime, until: dt.datetime) -> int:
-    ids = _acts(sight, since, until).with_only_columns(AuditEvent.id).subquery()
+    ids = acts(sight, since, until).with_only_columns(AuditEvent.id).subquery()
     return session.execute(select(func.count()).select_from(ids)).scalar_one()
 
 
-def _acts(sight: Sight, since: dt.datetime, until: dt.datetime) -> Select[Any]:
+def acts(sight: Sight, since: dt.datetime, until: dt.datetime) -> Select[Any]:
+    """The acts of the period that are seen, each beside its entry and whoever did it."""
     outcome = AuditEvent.detail["outcome"].as_string()
     columns: list[Any] = [AuditEvent, Member.name, Subject, Site.name.label("site")]
     query: Select[Any] = select(*columns)

@@ -55,11 +55,11 @@ def read_checks(session: Session, sight: Sight, after: Cursor | None) -> Page[Ch
         query = query.where(tuple_(ScanRun.started_at, ScanRun.id) < tuple_(instant_of(after[0]), after[1]))
     query = query.order_by(ScanRun.started_at.desc(), ScanRun.id.desc()).limit(PAGE + 1)
     seen = {site.name for site in sight.sites.values()}
-    rows = [_check(run, seen) for run in session.execute(query).scalars()]
+    rows = [check_of(run, seen) for run in session.execute(query).scalars()]
     return page_of(rows, lambda row: (micros(row.started_at), row.id))
 
 
-def _check(run: ScanRun, seen: set[str]) -> Check:
+def check_of(run: ScanRun, seen: set[str]) -> Check:
     errors = [_worded(error) for error in run.errors if not error.get("site") or error["site"] in seen]
     found = (run.claimed, run.superseded, run.reopened, run.withdrawn, run.deliveries)
     return Check(run.id, run.trigger, run.started_at, run.is_full, *found, errors, run.quiet_scans, run.quiet_until)

@@ -77,7 +77,9 @@ FORBIDDEN = """
     select r.rolname || ' may ' || lower(f.privilege) || ' ' || t.name
     from ours t
     join (values ('audit_event', 'UPDATE'), ('audit_event', 'DELETE'), ('notification_ledger', 'DELETE'),
-                 (null, 'TRUNCATE')) f (name, privilege) on f.name is null or f.name = t.name
+                 ('audit_leaf', 'UPDATE'), ('audit_leaf', 'DELETE'), ('audit_checkpoint', 'UPDATE'),
+                 ('audit_checkpoint', 'DELETE'), (null, 'TRUNCATE')) f (name, privilege)
+         on f.name is null or f.name = t.name
     join pg_roles r on r.rolname in (session_user, :web, :scheduler)
     where t.kind in ('r', 'p') and case f.privilege
         when 'UPDATE' then has_any_column_privilege(r.oid, t.oid, 'UPDATE')

@@ -15,6 +15,7 @@ from app.queries import watch
 from app.queries.facts import read_people, read_register
 from app.queries.keyset import PAGE, Cursor, Page, page_of
 from app.queries.queues import Queue, count_by_site, count_queue
+from app.queries.seal import read_seal
 from app.queries.sight import Sight, SiteDay
 from app.queries.stops import Stops
 from app.queries.unreached import Unreached, read_unreached
@@ -57,6 +58,7 @@ class Board:
     unreached: int
     counts: dict[Queue, int]
     sites: list[SiteLine]
+    unsealed_since: dt.datetime | None = None  # Only when that is too long ago.
 
     @property
     def not_watched(self) -> int:
@@ -89,7 +91,7 @@ class NotWatched:
 
 def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops) -> Board:
     """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
-    look = look_at_watch(session, sight, name, late)
+    look, seal = look_at_watch(session, sight, name, late), read_seal(session, sight.org)
     facts = read_register(session, sight.org), read_people(session, sight.org)
     missing = [row for row in unwatched(*facts, sight.now) if row.site_id in sight.sites]
     silent = count_by_site(session, sight, Queue.silent)
@@ -103,6 +105,7 @@ def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, st
         unreached=sum(row.site_id in sight.sites for row in read_unreached(session, sight.org, sight.now, *facts)),
         counts=counts | {Queue.silent: sum(silent.values())},
         sites=list(_lines(session, sight, look.marks, silent, missing)),
+        unsealed_since=seal.waits_since if seal.is_late(sight.now) else None,
     )
 
 

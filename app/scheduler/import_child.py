@@ -9,10 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
-import resource
-import signal
 import sys
-import threading
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
@@ -28,10 +25,9 @@ from app.imports.limits import CHILD_CPU_SECONDS, CHILD_MEMORY
 from app.imports.look import Look
 from app.imports.register import Found
 from app.operations import uploads, wishes
+from app.scheduler.leash import OUT_OF_MEMORY, bound, hold_leash
 from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 from app.trail.act import Act, member_actor
-
-OUT_OF_MEMORY = 3  # The exit code of a child that has reached its limit.
 
 
 class Superseded(Exception):
@@ -41,32 +37,12 @@ class Superseded(Exception):
 def work(org: int, upload_id: int, asked_at: dt.datetime) -> None:
     """Do what was wished for the file at this instant, unless that is over. What is refused is said in the wish."""
     hold_leash()
-    bound()
+    bound(CHILD_CPU_SECONDS, CHILD_MEMORY)
     try:
         with contextlib.suppress(Superseded):
             Child(org, upload_id, asked_at).work()
     except MemoryError:
         os._exit(OUT_OF_MEMORY)  # Whatever else is done at an end may need memory, too.
-
-
-def hold_leash() -> None:
-    """End this process, and the reader of workbooks that it may have started, as soon as its parent is gone."""
-
-    def wait_for_the_end() -> None:
-        os.read(0, 1)
-        if os.getpgrp() == os.getpid():
-            os.killpg(os.getpid(), signal.SIGKILL)
-        os._exit(1)
-
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
-
-
-def bound() -> None:
-    """Bound the memory and the time of this process for good."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CHILD_CPU_SECONDS, CHILD_CPU_SECONDS + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(ValueError):  # Some systems have no such limit; those of time stay.
-        resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY, CHILD_MEMORY))
 
 
 @dataclass(frozen=True)

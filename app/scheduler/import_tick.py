@@ -6,22 +6,20 @@ the work. Whatever ends it, nothing of it stays but whole, and the wish says why
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import structlog
 
 from app import clock
 from app.database import WEB
 from app.imports.limits import CHILD_CPU_SECONDS, CHILD_MEMORY, CHILD_WALL_SECONDS
-from app.operations import uploads, wishes
+from app.operations import export_runs, uploads, wishes
 from app.operations.wishes import Wish
-from app.scheduler.import_child import OUT_OF_MEMORY
+from app.scheduler.child import Child
+from app.scheduler.leash import OUT_OF_MEMORY
 from app.scheduler.rounds import in_transaction, organisations, refuse_lost_database
 from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 from app.trail.act import Act
@@ -68,7 +66,7 @@ class Imports:
     def serve(self, org: int, wish: Wish) -> None:
         """One organisation's fault stops none of the others."""
         try:
-            with Child(org, wish) as child:
+            with Child("import-work", str(org), str(wish.upload_id), wish.asked_at.isoformat()) as child:
                 fate = self.follow(org, wish, child)
             log.info("import_worked", org=org, upload=wish.upload_id, wish=wish.wish, fate=fate or "done")
         except Exception as fault:
@@ -105,53 +103,6 @@ class Imports:
         return "no longer wished"
 
 
-class Child:
-    """One child process on its leash. Nothing of it is left when this ends."""
-
-    def __init__(self, org: int, wish: Wish) -> None:
-        self.far = (0, 0)
-        self.command = [sys.executable, "-m", "app", "import-work"]
-        self.command += [str(org), str(wish.upload_id), wish.asked_at.isoformat()]
-
-    def __enter__(self) -> Child:
-        # In a session of its own, so that its reader of workbooks ends with it, and Ctrl-C is for us to hear.
-        self.running = subprocess.Popen(  # noqa: S603  Our own program, and no shell.
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
-        self.ear = threading.Thread(target=self.hear, args=(self.running.stdout,), daemon=True)
-        self.ear.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        self.running.wait()
-        for pipe in (self.running.stdin, self.running.stdout):
-            if pipe is not None:
-                pipe.close()
-
-    def hear(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
-            done, _, total = line.decode(errors="replace").partition(" ")
-            if done.isdecimal() and total.strip().isdecimal():
-                self.far = (int(done), int(total))
-
-    def has_ended(self) -> bool:
-        """It stays unreaped meanwhile, so that its number, and its group's, cannot be a stranger's."""
-        return os.waitid(os.P_PID, self.running.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-    @property
-    def code(self) -> int:
-        """How it ended: its exit code, or the negative number of the signal."""
-        seen = os.waitid(os.P_PID, self.running.pid, os.WEXITED | os.WNOWAIT)
-        if seen is None:
-            return 0
-        return seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
-
-    def kill(self) -> None:
-        if self.running.returncode is None:
-            os.killpg(self.running.pid, signal.SIGKILL)
-
-
 def for_pages(org: int, deed: Callable[[Act], Result]) -> Result:
     """What the pages' own role may do: wishes are theirs."""
     return in_transaction(org, SCHEDULER_ACTOR, deed, role=WEB)
@@ -183,6 +134,7 @@ def fault_of(code: int) -> str:
 
 
 def tidy() -> None:
-    """Let go what was kept for a time only: files that nobody brought in, and lines that nobody has mended."""
+    """Let go what was kept for a time only: files that nobody brought in, lines that nobody has mended, reports."""
     for org, _ in organisations(None):
         for_pages(org, uploads.let_old_go)
+        for_pages(org, export_runs.let_old_go)

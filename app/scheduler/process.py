@@ -28,10 +28,12 @@ from app.config import settings
 from app.database import SCHEDULER, Unreachable, transaction
 from app.ledger.sweep import leave
 from app.preflight import refuse_unsound
+from app.scheduler.export_tick import Exports
 from app.scheduler.heartbeat import Heartbeat, beat_every
 from app.scheduler.import_tick import Imports, tidy
 from app.scheduler.mail_tick import mail_tick
 from app.scheduler.rounds import in_transaction, organisations
+from app.scheduler.seal_tick import seal_tick
 from app.scheduler.sender import Sender
 from app.scheduler.ticks import deliver_tick, scan_tick
 from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
@@ -40,6 +42,7 @@ log = structlog.get_logger()
 
 DRAIN_WITHIN = 3.0  # Seconds that a running tick may take to end; cut off, its transaction leaves nothing behind.
 IMPORT_EVERY = 1.0  # Seconds: a person waits before a page for it.
+SEAL_EVERY = 5.0  # Seconds: what happened stands unsealed no longer than that.
 TIDY_EVERY = 3600.0  # Seconds: what is kept for days may go an hour late.
 SAY_SO_WITHIN = 2.0  # Seconds for the last words, which a lock or a lost database may hold up; `onus up` has 6.
 
@@ -66,14 +69,15 @@ def run(app: Flask) -> int:
         with transaction(None, SCHEDULER) as session:
             refuse_unsound(session)
         heartbeat = Heartbeat()
-        senders, imports = open_senders(heartbeat), Imports()
-        scheduler = planned(app, heartbeat, ticks_of(heartbeat, senders, imports))
+        senders, imports, exports = open_senders(heartbeat), Imports(), Exports()
+        scheduler = planned(app, heartbeat, ticks_of(heartbeat, senders, imports, exports))
     scheduler.start()
     log.info("scheduler_started", process=str(heartbeat.id))
     while not stop.wait(1.0):
         pass
     log.info("scheduler_stopping")
     imports.stop.set()
+    exports.stop.set()
     if not drain(app, scheduler, heartbeat, senders):
         # The interpreter would join the threads of the pool, for ever if need be: end without it.
         atexit._run_exitfuncs()
@@ -88,7 +92,7 @@ def open_senders(heartbeat: Heartbeat) -> list[Sender]:
     return [Sender(settings(), channel, heartbeat.id) for channel in channels if channel is not None]
 
 
-def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender], imports: Imports) -> list[Tick]:
+def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender], imports: Imports, exports: Exports) -> list[Tick]:
     named: list[tuple[str, float, Callable[[Heartbeat], None]]] = [
         ("scan_once", settings().scan_every, scan_once),
         ("deliver_once", settings().deliver_every, deliver_once),
@@ -96,6 +100,8 @@ def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender], imports: Imports) 
     ]
     ticks = [Tick(name, every, functools.partial(deed, heartbeat)) for name, every, deed in named]
     ticks += [Tick("import_once", IMPORT_EVERY, import_once(imports)), Tick("tidy_once", TIDY_EVERY, tidy)]
+    ticks += [Tick("seal_once", SEAL_EVERY, seal_once)]
+    ticks.append(Tick("export_once", IMPORT_EVERY, export_once(exports)))
     mail = [functools.partial(mail_once, heartbeat, sender) for sender in senders]
     return ticks + [Tick(f"mail_once_{n}", settings().deliver_every, deed) for n, deed in enumerate(mail, 1)]
 
@@ -165,6 +171,19 @@ def mail_once(heartbeat: Heartbeat, sender: Sender) -> None:
 def import_once(imports: Imports) -> Callable[[], None]:
     def deed() -> None:
         imports.tick()
+
+    return deed
+
+
+def seal_once() -> None:
+    done = seal_tick()
+    if done.sealed or done.errors:
+        log.info("sealed", events=done.sealed, errors=len(done.errors))
+
+
+def export_once(exports: Exports) -> Callable[[], None]:
+    def deed() -> None:
+        exports.tick()
 
     return deed
 

@@ -13,15 +13,17 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.models import AuditEvent, AuditUnsealed
+from app.models import AuditEvent, AuditPersonal, AuditUnsealed
+from app.trail.personal import veiled
 
 SCHEDULER = "system:scheduler"
 OPERATOR = "system:operator"
+STRANGER = "system:stranger"  # Somebody who has not signed in, and whom nobody knows.
 
 
 @dataclass(frozen=True)
 class Act:
-    """`now` is an aware instant in UTC; `actor` is `member:ID`, `system:scheduler` or `system:operator`.
+    """`now` is an aware instant in UTC; `actor` is `member:ID`, or one of Onus itself, above.
 
     `origin` stands in the detail of each event that is recorded: what the act is a part of.
     """
@@ -45,9 +47,17 @@ class Act:
         subject_id: int | None = None,
         claim_id: int | None = None,
         delivery_id: int | None = None,
+        personal: Mapping[str, str] | None = None,
+        about: int | None = None,
         **detail: Any,
     ) -> None:
-        """Append one event. `detail` holds what JSON can hold; dates go in as ISO text; people by id, never by name."""
+        """Append one event. `detail` holds what JSON can hold; dates go in as ISO text; people by id, never by name.
+
+        `personal` are words of a person, or about one: the event holds a hash in place of each, and the value goes when
+        the member that it is `about` is erased.
+        """
+        hidden = veiled(personal or {})
+        detail = dict(personal or {}) | detail | {one.name: one.stand_in for one in hidden}
         event = AuditEvent(
             org_id=self.org,
             at=self.now,
@@ -61,6 +71,8 @@ class Act:
         self.session.add(event)
         self.session.flush()
         self.session.add(AuditUnsealed(org_id=self.org, event_id=event.id))
+        key = {"org_id": self.org, "event_id": event.id, "member_id": about}
+        self.session.add_all(AuditPersonal(**key, name=one.name, salt=one.salt, value=one.value) for one in hidden)
 
     def run(self, sql: str, facts: Mapping[str, Any] | None = None) -> Any:
         """Execute one statement of the ledger. `:org`, `:now` and `:actor` are given."""

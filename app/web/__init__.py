@@ -21,13 +21,13 @@ from app.web import (
     import_mistakes,
     inbox,
     my_alerts,
-    past,
     phones,
     rules,
     session,
     settings_pages,
     today,
-    words,
+    trail_exports,
+    word_filters,
 )
 from app.web.access import refuse_unmarked_routes
 from app.web.cookies import Cookies
@@ -59,12 +59,12 @@ def serve(app: Flask) -> None:
     login.init_app(app, add_context_processor=False)
     headers.register(app)
     errors.register(app)
-    words.register(app)
+    word_filters.register(app)
     app.jinja_env.globals.update(hours_words=hours_words)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, past, phones,
+        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, trail_exports, phones,
         calendar_pages, calendar_feed, away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)

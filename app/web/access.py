@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ParamSpec, cast
 
@@ -23,8 +23,9 @@ from app.domain.acts import Role
 from app.domain.calendars import today
 from app.domain.errors import UnusableZone
 from app.extensions import login
+from app.queries.refusals import ACCESS, SIGN_IN, is_noted
 from app.queries.visitors import Person, Place, find_login, find_person, find_place, places
-from app.trail.act import Act, member_actor
+from app.trail.act import STRANGER, Act, member_actor
 
 P = ParamSpec("P")
 View = Callable[..., ResponseReturnValue]
@@ -118,7 +119,7 @@ def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callab
                     note_look(visit)
                     return answer
                 if visit is not None:
-                    visit.act.record("access_refused", path=request.path, method=request.method)
+                    note_refusal(visit.act, ACCESS, {"route": request.endpoint, "method": request.method})
             return abort(404 if visit is None else 403)
 
         guarded = cast(View, login_required(entered))
@@ -133,6 +134,12 @@ def note_look(visit: Visit) -> None:
     if visit.person.role == Role.inspector and request.method == "GET":
         address = request.full_path.removeprefix(f"/o/{visit.place.slug}/").rstrip("?")
         visit.act.record("looked", address=address[:MOST_OF_ADDRESS])
+
+
+def note_refusal(act: Act, type: str, what: Mapping[str, Any]) -> None:
+    """What was refused is in the trail, the same once a minute: who tries all addresses does not fill it."""
+    if not is_noted(act.session, act.org, act.now, act.actor, type, what):
+        act.record(type, **what, path=request.path[:MOST_OF_ADDRESS])
 
 
 def may_enter(slug: str, roles: Collection[Role]) -> bool:
@@ -156,6 +163,15 @@ def enter(session: Any, slug: str) -> Visit | None:
 
 def record_everywhere(account_id: int, type: str, **detail: Any) -> None:
     """An event of the login, in the trail of each organisation that has the person as a present member."""
+    in_each_trail(account_id, lambda act, member: act.by(member_actor(member)).record(type, **detail))
+
+
+def refused_everywhere(account_id: int) -> None:
+    """Somebody has tried to sign in as this person. For an account that does not exist it looks in vain, as long."""
+    in_each_trail(account_id, lambda act, member: note_refusal(act, SIGN_IN, {"member_id": member}))
+
+
+def in_each_trail(account_id: int, note: Callable[[Act, int], None]) -> None:
     with transaction() as session:
         everywhere = places(session)
     for place in everywhere:
@@ -164,7 +180,7 @@ def record_everywhere(account_id: int, type: str, **detail: Any) -> None:
             act_for(session, place.org)
             person = find_person(session, place.org, account_id, day_of(place, now))
             if person:
-                Act(session, place.org, now, member_actor(person.member_id)).record(type, **detail)
+                note(Act(session, place.org, now, STRANGER), person.member_id)
 
 
 def day_of(place: Place, now: dt.datetime) -> dt.date:

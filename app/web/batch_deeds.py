@@ -20,7 +20,7 @@ from app.web.entry_people import candidates_for, owner_of, responsibles
 from app.web.paper_acts import FIELDS as PAPER_FIELDS
 from app.web.paper_acts import FILE_HINT
 from app.web.typed_form import Form
-from app.web.words import OF, day, word
+from app.words import OF, day, word
 
 BY, TO = "by", "to"
 LATER, EARLIER = "later", "earlier"

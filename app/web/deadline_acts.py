@@ -10,7 +10,7 @@ from app.queries.entry import Deadline, Entry
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
 from app.web.entry_fields import Field, Options, offered, words_of
 from app.web.paper_acts import FILE_HINT, file_of
-from app.web.words import OF, day, every
+from app.words import OF, day, every
 
 NOT_DONE = "not_done"
 HOW: Options = (

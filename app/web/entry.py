@@ -7,6 +7,7 @@ from dataclasses import replace
 from flask import abort, request, url_for
 from flask.typing import ResponseReturnValue
 
+from app.exports.event_words import told_history
 from app.queries.entry import Entry, read_entry
 from app.queries.entry_alerts import read_alerts
 from app.queries.entry_history import read_history
@@ -19,7 +20,6 @@ from app.web.deadline_acts import DEADLINE_DEEDS as OTHER_DEADLINE_DEEDS
 from app.web.entry_acts import DEEDS, Call, Deed
 from app.web.entry_alerts import held_words, shown_alerts
 from app.web.entry_fields import place, read_form
-from app.web.entry_history import told_history
 from app.web.entry_parts import BELONGING
 from app.web.entry_texts import EDITING
 from app.web.filing_acts import FILING

@@ -19,7 +19,7 @@ from app.web.access import Visit
 from app.web.entry_fields import Field, Options, offered, typed_code, typed_day, words_of
 from app.web.entry_people import candidates_for, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
-from app.web.words import day
+from app.words import day
 
 Do = Callable[[], object]
 NOTE = Field("note", "Note", "area", hint="What a reader of the history should know.")

@@ -13,7 +13,7 @@ from app.domain.thresholds import asked_on, parse
 from app.queries.entry_alerts import Alert, AlertPage, Message
 from app.queries.held_back import HeldBack
 from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
-from app.web.words import OF, UNITS, before, counted, day, word
+from app.words import OF, UNITS, before, counted, day, word
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from flask import request
 
 from app.domain.errors import Refused, quoted
 from app.web.typed_form import Form
-from app.web.words import OF, day
+from app.words import OF, day
 
 ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 NO_LINE = "Choose one of the list."

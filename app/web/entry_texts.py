@@ -21,7 +21,7 @@ from app.web.entry_fields import Field, Options, offered, typed_day
 from app.web.entry_parts import PLACE
 from app.web.entry_people import candidates_for, check_site, holders, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
-from app.web.words import OF
+from app.words import OF
 
 NEVER = "never"  # Typed for a recurrence: not that of the kind either.
 EVERY = (

@@ -22,7 +22,7 @@ from app.web.evidence_filters import asked_alerts, asked_period, last_days
 from app.web.hypermedia import page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
 from app.web.message_texts import of_alert
-from app.web.words import word
+from app.words import word
 
 pages = Blueprint("evidence", __name__)
 

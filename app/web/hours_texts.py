@@ -7,7 +7,7 @@ import datetime as dt
 from app.domain.mail_hours import Rest
 from app.queries.settings import PersonLine
 from app.queries.untold import Untold
-from app.web.words import counted
+from app.words import counted
 
 NAMED_AT_MOST = 5  # Rules; who tells by more is a sentence that nobody reads.
 

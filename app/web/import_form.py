@@ -19,7 +19,7 @@ from app.imports.look import LATEST_HEADER, Look
 from app.imports.outcomes import Outcome
 from app.queries.sight import Sight
 from app.web.entry_fields import Options, in_words
-from app.web.words import word
+from app.words import word
 
 # What the reader calls by an option of the command, by the name that it has on the page.
 ON_THE_PAGE = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.exports.event_words import LABELS, Change, changes, told
 from app.operations.mistake_plan import Plan
 from app.operations.typed import iso
 from app.queries.entry_history import Event, names_of
@@ -24,7 +25,6 @@ from app.queries.mistakes import (
     read_told,
 )
 from app.web.access import Visit
-from app.web.entry_history import LABELS, Change, changes, told
 
 SHOWN = 50  # Rows of each list on the page; the counts are of all.
 MOST_TOLD = 200  # Messages on the page: they are what somebody may have to be called about.

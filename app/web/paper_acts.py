@@ -18,7 +18,7 @@ from app.operations import attachments, documents
 from app.queries.entry import Deadline, Entry
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
 from app.web.entry_fields import Field, Options, offered, words_of
-from app.web.words import day, local_day, next_from
+from app.words import day, local_day, next_from
 
 PROPOSED, ON_A_DAY, NONE = "proposed", "day", "none"
 FILE_HINT = f"At most {LARGEST_FILE // 1_000_000} MB: {ACCEPTED}."

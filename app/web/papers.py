@@ -1,5 +1,4 @@
-"""The files of papers and of answers, given back as they came: to be saved, never shown as a page of ours. A picture
-that was asked for with `show` is opened, since it can hold no program.
+"""The files of papers and of answers, given back as they came: always to be saved, never shown as a page of ours.
 
 Whoever may see the page of the entry may have its files.
 """
@@ -9,10 +8,9 @@ from __future__ import annotations
 import unicodedata
 from urllib.parse import quote
 
-from flask import Response, abort, request
+from flask import Response, abort
 from flask.typing import ResponseReturnValue
 
-from app.domain.media import SHOWN
 from app.queries.papers import read_file
 from app.web.access import READERS, Visit, for_roles
 from app.web.entry import pages
@@ -31,15 +29,14 @@ def file(visit: Visit, subject_id: int, attachment_id: int) -> ResponseReturnVal
     found = read_file(visit.act.session, sight_of(visit), subject_id, attachment_id) or abort(404)
     response = Response(found.content)
     response.headers["Content-Type"] = found.media_type
-    is_opened = "show" in request.args and found.media_type in SHOWN
-    response.headers["Content-Disposition"] = named(found.file_name, "inline" if is_opened else "attachment")
+    response.headers["Content-Disposition"] = saved_as(found.file_name)
     response.headers["Content-Security-Policy"] = SANDBOX
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def named(file_name: str, how: str = "attachment") -> str:
-    """The header that has a file saved, or opened, under this name, in ASCII and in full (RFC 6266, with RFC 8187)."""
+def saved_as(file_name: str) -> str:
+    """The header that has a file saved under this name, in ASCII and in full (RFC 6266, with RFC 8187)."""
     plain = unicodedata.normalize("NFKD", file_name).encode("ascii", "ignore").decode()
     plain = plain.translate(str.maketrans("", "", '"\\%'))
-    return f"{how}; filename=\"{plain}\"; filename*=UTF-8''{quote(file_name, safe='')}"
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(file_name, safe='')}"

@@ -31,7 +31,7 @@ from app.web.listing import asked_after, next_page, sight_of
 from app.web.sent_file import sent_file
 from app.web.settings_area import ADMINS, pages
 from app.web.typed_form import Form, was_done
-from app.web.words import word
+from app.words import word
 
 NOT_SEEN = "The columns were changed since the last check: look at what would become of the file, then bring it in."
 CHECKED = "checked"  # In what is kept of the choices: that somebody has seen what they lead to.

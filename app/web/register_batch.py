@@ -25,7 +25,7 @@ from app.web.listing import sight_of
 from app.web.paper_acts import sent_proof
 from app.web.register import asked, number, read_filters
 from app.web.typed_form import Form, was_done
-from app.web.words import counted, word
+from app.words import counted, word
 
 pages = register.pages
 

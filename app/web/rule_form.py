@@ -22,7 +22,7 @@ from app.queries.rules import RuleLine
 from app.web.access import Visit
 from app.web.rule_sentence import ROLES
 from app.web.typed_form import Form, sent
-from app.web.words import OF, before
+from app.words import OF, before
 
 USUAL = ("90d", "60d", "30d", "14d", "7d", "1d", "0d", "+1d", "+7d")
 TEXTS = ("name", "notices", "entries", "others", "only_if", "fallback", "start", "version")

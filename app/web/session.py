@@ -20,12 +20,13 @@ from app.domain.errors import Refused
 from app.operations import phones
 from app.operations.passwords import matches
 from app.queries.visitors import Login, Place, find_login, find_person, places
-from app.web.access import Principal, public, record_everywhere, signed_in
+from app.web.access import Principal, public, record_everywhere, refused_everywhere, signed_in
 from app.web.phones import forget_on, remember_on
 from app.web.typed_form import Form, sent
 
 pages = Blueprint("session", __name__)
 
+NOBODY = 0  # The number of no account.
 WRONG = "This e-mail address and this password do not belong together. Check both; a password knows capital letters."
 
 
@@ -67,6 +68,7 @@ def who_signs_in(form: Form) -> Login | None:
     # The password of nobody is checked, too, so that the time taken does not tell whether the address is known.
     if matches(found.password_hash if found else None, password) and found is not None:
         return found
+    refused_everywhere(found.account_id if found else NOBODY)
     form.faults["email"] = WRONG
     return None
 

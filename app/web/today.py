@@ -25,7 +25,7 @@ from app.web.hypermedia import page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
 from app.web.navigation import stops_of
 from app.web.typed_form import Form
-from app.web.words import word
+from app.words import word
 
 pages = Blueprint("today", __name__)
 

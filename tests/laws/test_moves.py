@@ -17,7 +17,7 @@ UPDATE = re.compile(r"update delivery\b.*?(?=\binsert into\b|\bselect (?:count|m
 FROM_THE_TABLE = re.compile(r"\bstate in hole")
 TO_THE_TABLE = re.compile(r"\bset\s+state = (hole|case\b.*?then hole else hole end)", re.DOTALL)
 SETS_THE_HOUR = re.compile(r"\bset ready_at = ")  # It moves nothing, and names all the same what it is about.
-DECIDES_ONLY = re.compile(r"\bset (hole|seen_at = :now)\s")
+DECIDES_ONLY = re.compile(r"\bset (hole|seen_at = :now|sent_to = case when sent_to is not null then :name end,)\s")
 
 
 def statements(module: Module) -> Iterator[tuple[ast.AST, str]]:

@@ -30,6 +30,7 @@ from app.domain.acts import (
     InForce,
     OnlyIf,
     Outcome,
+    ReportFormat,
     Role,
     Status,
 )
@@ -87,9 +88,16 @@ CONTRACT = {
     "scheduler_process": "id",
     "audit_event": "org_id id",
     "audit_unsealed": "org_id event_id",
+    "audit_personal": "org_id event_id name member_id? salt value",
+    "audit_leaf": "org_id seq event_id content sealed_at",
+    "audit_checkpoint": "org_id id at size root frontier note",
+    "trail_key": "id vkey since",
+    "installation": "id uuid",
     "import_run": "org_id id contents in_error_at? in_error_by? in_error_note",
     "import_upload": "org_id id at member_id file_name file_sha256 content? look header_key mapping import_run_id? "
     "left_over? contents",
+    "export_run": "org_id id asked_at asked_by? format language filters site_ids? kind_ids? beat_at? done rows "
+    "ended_at? fault? counts? size? sha256? content?",
     "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
     "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
     "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
@@ -101,12 +109,10 @@ CONTRACT = {
     "database_identity": "id system_identifier timeline_id noticed_at changed_at?",
     "mail_transport": "id opened_at? retry_at? faults reason? worked_at?",
 }
-# Named by DESIGN as well, without columns. Whoever makes one takes its name from here to the contract.
-NOT_MADE_YET = {"audit_checkpoint", "export_run"}
 # Of no organisation by their nature.
 GLOBAL = {
     "organisation", "account", "remembered_phone", "scheduler_process", "alembic_version", "database_identity",
-    "mail_transport",
+    "mail_transport", "trail_key", "installation",
 }  # fmt: skip
 CLAIM_KEY = {"org_id", "rule_id", "subject_id", "threshold", "due_on"}
 
@@ -125,6 +131,7 @@ WORDS: dict[str, Iterable[str]] = {
     "delivery_timed_by_check": TimedBy,
     "import_run_contents_check": Contents,
     "import_upload_contents_check": Contents,
+    "export_run_format_check": ReportFormat,
     "import_work_wish_check": ImportWish,
     "kind_recurrence_basis_check": Basis,
     "kind_wording_check": ("expires", "falls_due"),
@@ -213,7 +220,6 @@ def test_the_tables_and_columns_of_the_contract_exist(database: Database) -> Non
     ]
     assert faults == []
     assert there.keys() == CONTRACT.keys() | {"alembic_version"}, "a table that the contract does not know, or lacks"
-    assert not NOT_MADE_YET & there.keys()
 
 
 def test_there_is_one_line_of_migrations_numbered_without_gaps() -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
@@ -22,6 +23,7 @@ from sqlalchemy.orm import Session
 
 from app import create_app
 from app.database import SCHEDULER, WEB, transaction
+from app.domain.acts import ReportFormat
 from app.domain.days_off import DayOff
 from app.extensions import db
 from app.ledger import holds
@@ -40,8 +42,10 @@ from app.models import (
     MemberKind,
 )
 from app.models.tenancy import walls
-from app.operations import absences, answers, attachments, days_off, departures, documents, feeds, people
+from app.operations import absences, answers, attachments, days_off, departures, documents, export_runs, feeds, people
 from app.queries.soundness import check_grants, check_login, check_views, check_walls
+from app.trail.notes import Signer
+from app.trail.seal import seal
 from tests import factories
 from tests.conftest import RUN, create_database, settings_of, url_of
 from tests.factories import Acme
@@ -56,6 +60,9 @@ MAY_NOT = {
     WEB: (
         "delete from audit_event",
         "update audit_event set actor = 'system:scheduler'",
+        "delete from audit_unsealed",
+        "insert into audit_leaf select * from audit_leaf",
+        "insert into audit_checkpoint select * from audit_checkpoint",
         "delete from notification_ledger",
         "update notification_ledger set standing = 'withdrawn', reason = 'closed'",
         "update notification_ledger set delivered_at = claimed_at",
@@ -71,6 +78,10 @@ MAY_NOT = {
     SCHEDULER: (
         "delete from audit_event",
         "update audit_event set actor = 'system:operator'",
+        "delete from audit_leaf",
+        "update audit_leaf set seq = seq",
+        "delete from audit_checkpoint",
+        "update audit_checkpoint set note = ''",
         "delete from notification_ledger",
         "delete from delivery",
         "delete from scan_run",
@@ -150,6 +161,7 @@ def filled(slug: str) -> Acme:
         act.session.flush()
         wish = {"upload_id": upload.id, "wish": "check", "asked_at": act.now, "asked_by": ana}
         act.session.add(ImportWork(org_id=act.org, **wish))
+        export_runs.ask(act, ReportFormat.csv, "en", {}, export_runs.Limits())
         feeds.make_feed(act, ana, site)
         days_off.add_day_off(act, "Patron saint", DayOff(dt.date(2027, 5, 17), dt.date(2027, 5, 17)), site)
         bo = people.add_member(act, f"bo@{slug}.example", "staff")
@@ -159,6 +171,7 @@ def filled(slug: str) -> Acme:
         scan(act)
         deliver(act)
         holds.hold(act, "restored")
+        seal(act, Signer("onus/here", Ed25519PrivateKey.generate()))
         told = act.run("select id from delivery").scalar_one()
         act.session.add(
             MailMessage(
@@ -170,7 +183,7 @@ def filled(slug: str) -> Acme:
             DeliveryAttempt(org_id=act.org, delivery_id=told, at=act.now, verb="DATA", reply="250", outcome="ok")
         )
     with acme.acting() as act:
-        answers.acknowledge(act, act.session.get_one(Member, (act.org, ana)), entry, "seen")
+        answers.acknowledge(act, act.session.get_one(Member, (act.org, ana)), entry, "seen", note="x")
     return acme
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from werkzeug.routing import Rule
 
 from app.database import SCHEDULER, transaction
-from app.domain.acts import Answer, Contents
+from app.domain.acts import Answer, Contents, ReportFormat
 from app.domain.batches import BatchAct
 from app.domain.days_off import DayOff
 from app.domain.delivery import Fate, Outcome, State
@@ -36,6 +36,7 @@ from app.operations import (
     days_off,
     departures,
     documents,
+    export_runs,
     feeds,
     obligations,
     people,
@@ -44,10 +45,11 @@ from app.operations import (
     uploads,
 )
 from app.operations.batch_plan import Order
+from app.operations.export_runs import Limits, Made
 from app.operations.kinds import KindText, change_kind
 from app.operations.members import change_member
 from app.operations.places import change_organisation
-from app.trail.act import Act
+from app.trail.act import Act, member_actor
 from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import ADMIN, HASH, INSPECTOR, OFFICER, OUTSIDER, STAFF
@@ -110,6 +112,7 @@ def furnish(acme: Acme, slug: str, owner: str, worded: Callable[[str], str] = la
         feeds.make_feed(act, acme.members[owner], place.ids["yard_id"])
         end_some(act, acme.members[owner], worded)
         change_many(act, place, worded)
+        export_some(act, place)
     return place
 
 
@@ -300,6 +303,17 @@ def change_many(act: Act, place: Furnished, worded: Callable[[str], str]) -> Non
     said = {"by": "1d", "note": worded("As announced."), "by_act": worded("Royal Decree 12/2027")}
     order = Order(BatchAct.move, "law_change", **said)  # type: ignore[arg-type]
     place.ids["batch_id"] = batch_acts.apply(act, order, ids, batch_acts.foresee(act, order, ids).plan.mark)
+
+
+def export_some(act: Act, place: Furnished) -> None:
+    """An export that can be taken, one that came to nothing, and one that waits."""
+    of_person = act.by(member_actor(place.ids["member_id"]))
+    made, failed, _ = (export_runs.ask(of_person, ReportFormat.pdf, "en", {}, Limits()) for _ in range(3))
+    order = export_runs.read(act, made)
+    assert order is not None
+    export_runs.settle(of_person, order, Made({"alerts": 1}, 4, "0" * 64, b"%PDF"))
+    export_runs.fail(act, failed, export_runs.TOO_LARGE)
+    place.ids["export_id"] = made
 
 
 def other() -> Furnished:

@@ -38,6 +38,18 @@ def test_a_wrong_password_keeps_what_was_typed_and_says_so(app: Flask, browser: 
     assert 'value="wrong"' not in refused.text
 
 
+def test_refused_sign_ins_are_on_the_trail_once_a_minute(app: Flask, browser: SignIn, staffed: Acme) -> None:
+    stranger = Browser(app.test_client())
+    stranger.get("/login")
+    for email in (OFFICER, OFFICER, "nobody@acme.example", STAFF):
+        assert stranger.post("/login", email=email, password="wrong").status_code == 422
+    with staffed.acting() as act:
+        rows = act.run("select actor, detail from audit_event where type = 'sign_in_refused' order by id").all()
+    assert rows == [
+        ("system:stranger", {"member_id": staffed.members[name], "path": "/login"}) for name in ("Ana", "Bruno")
+    ]
+
+
 NEXT = [
     "https://evil.example/", "//evil.example", "////evil.example", "/%09/evil.example", "/%5Cevil.example",
     "%20//evil.example", "https:evil.example", "javascript:alert(1)", "/%0A/evil.example", "/login", "/nowhere",

@@ -15,11 +15,11 @@ import pytest
 from app.channels.session import STEPS
 from app.domain.acts import Answer
 from app.domain.delivery import Because, Channel, Fate, Outcome, Reason, Resolution, Standing, State, TimedBy
+from app.exports.event_words import BUILT, PLAIN
 from app.ledger.sweep import LOST
 from app.queries.unreached import Unheard
-from app.web.entry_history import BUILT, PLAIN
 from app.web.message_texts import BUTTONS
-from app.web.words import OF
+from app.words import OF
 from tests.laws.test_imports import ROOT
 
 RESOLVED = "doubt_resolved_"

@@ -1,6 +1,7 @@
-"""The words and numbers of the screens: dates in words, days left, names of codes. English; nothing else knows them.
+"""The words and numbers of the screens, and of what leaves in a file: dates in words, names of codes. English.
 
-Never on a screen: claim, crossing, threshold, lease, hand-over, tick, standing, watermark, horizon.
+Nothing else knows them. Never on a screen: claim, crossing, threshold, lease, hand-over, tick, standing, watermark,
+horizon.
 """
 
 from __future__ import annotations
@@ -8,8 +9,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from zoneinfo import ZoneInfo
-
-from flask import Flask
 
 from app.domain import media
 from app.domain.acts import Outcome
@@ -364,11 +363,3 @@ def noted(reply: str) -> str:
 def unended(words: str) -> str:
     """What a person wrote, quoted within a sentence that goes on: without the stop at its end."""
     return words.strip().removesuffix(".")
-
-
-def register(app: Flask) -> None:
-    filters = {"day": day, "weekday": weekday, "moment": moment, "word": word, "before": before, "days_left": days_left}
-    app.jinja_env.filters.update(
-        filters, local_day=local_day, every=every, lasting=lasting, noted=noted, unended=unended
-    )
-    app.jinja_env.globals["counted"] = counted

@@ -1,0 +1,47 @@
+"""How far the trail of an organisation is sealed: the last checkpoint, and since when something waits for the next."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from sqlalchemy import and_, select
+from sqlalchemy.orm import Session
+
+from app.models import AuditCheckpoint, AuditEvent, AuditUnsealed
+
+UNSEALED_AT_MOST = dt.timedelta(seconds=60)  # A seal is made every five seconds: after a minute something is wrong.
+SHORT = 8  # Characters of a root that a person compares at a glance; the note has all of it.
+
+
+@dataclass(frozen=True)
+class SealState:
+    """`size` events are sealed under `root`, last at `at`; `waits_since` is the instant of the first that is not."""
+
+    size: int
+    root: str
+    at: dt.datetime | None
+    waits_since: dt.datetime | None
+
+    @property
+    def short_root(self) -> str:
+        return self.root[:SHORT]
+
+    def is_late(self, now: dt.datetime) -> bool:
+        return self.waits_since is not None and now - self.waits_since > UNSEALED_AT_MOST
+
+
+def read_seal(session: Session, org: int) -> SealState:
+    last = select(AuditCheckpoint.size, AuditCheckpoint.root, AuditCheckpoint.at).where(AuditCheckpoint.org_id == org)
+    found = session.execute(last.order_by(AuditCheckpoint.size.desc()).limit(1)).one_or_none()
+    waits_since = read_unsealed(session, org)
+    if found is None:
+        return SealState(0, "", None, waits_since)
+    return SealState(found.size, found.root.hex(), found.at, waits_since)
+
+
+def read_unsealed(session: Session, org: int) -> dt.datetime | None:
+    """The instant of the event of the lowest number that no seal covers; None if all are sealed."""
+    same = and_(AuditEvent.org_id == AuditUnsealed.org_id, AuditEvent.id == AuditUnsealed.event_id)
+    first = select(AuditEvent.at).select_from(AuditUnsealed).join(AuditEvent, same).where(AuditUnsealed.org_id == org)
+    return session.execute(first.order_by(AuditUnsealed.event_id).limit(1)).scalar_one_or_none()

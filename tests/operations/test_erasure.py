@@ -1,0 +1,117 @@
+"""A person is forgotten: what names them is gone everywhere, what happened is there, and the trail still verifies."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from app.web.entry_history import told_history
+from flask import Flask
+from sqlalchemy import text
+
+from app.ledger.scan import scan
+from app.models import Account, AuditEvent, AuditPersonal, Member
+from app.operations import absences, answers, people
+from app.queries.entry_history import read_history
+from app.trail.personal import hashed
+from tests import factories
+from tests.factories import Acme
+from tests.operations.story import march
+from tests.operations.test_commands import Onus
+from tests.operations.test_commands import onus as onus
+from tests.people import OFFICER, STAFF
+from tests.trail.conftest import sealed, signer_of, verified
+
+SIGNER = signer_of(1)
+WORDS = "I am at the hospital until Friday"
+SENT = """
+insert into mail_message (org_id, token, message_id, recipient_id, sent_to, subject, body, sha256, handed_over_at)
+values (:org, gen_random_uuid(), '<1@x>', :member, :email, 's', 'Dear Bruno', '0', :now)"""
+TRIED = """
+insert into delivery_attempt (org_id, delivery_id, at, verb, reply, outcome)
+select org_id, id, :now, 'RCPT', '550 <' || cast(:email as text) || '> unknown', 'refused' from delivery"""
+
+
+@pytest.fixture
+def told(acme: Acme, onus: Onus) -> int:
+    """Bruno was told of P-1 by e-mail, and has answered with words of his own; his id."""
+    with acme.acting() as act:
+        factories.member(act, OFFICER)
+        bruno = people.add_member(act, STAFF, "staff", name="Bruno Sanz")
+        act.session.get_one(Member, (act.org, bruno)).number = "0042"
+        entry = factories.subject(act, "P-1", march(20), owner_member_id=bruno)
+        factories.rule(act, thresholds=("30d",), to=("owner",), channels=("in_app", "email"))
+        absences.enter_absence(act, bruno, march(5), march(6), note=WORDS)
+    with acme.watching() as act:
+        assert scan(act).claimed == 1
+        act.run(SENT, {"member": bruno, "email": STAFF})
+        act.run(TRIED, {"email": STAFF})
+        act.run("update delivery set sent_to = :email, last_reply = '550 ' || :email", {"email": STAFF})
+    with acme.acting(actor=f"member:{bruno}") as act:
+        answers.acknowledge(act, act.session.get_one(Member, (act.org, bruno)), entry, "help", note=WORDS)
+    return bruno
+
+
+def everything(acme: Acme) -> str:
+    """Every row of the organisation, and every login, as text."""
+    with acme.watching() as act:
+        names = act.session.scalars(text("select tablename from pg_tables where schemaname = 'public'")).all()
+    with acme.acting() as act:
+        rows = [act.session.scalars(text(f"select t::text from {name} t")).all() for name in names]
+        leaves = act.run("select convert_from(content, 'UTF8') from audit_leaf").scalars().all()
+    return "\n".join(str(row) for found in (*rows, leaves) for row in found)
+
+
+def notes(acme: Acme) -> list[str]:
+    """What the history of P-1 shows of words."""
+    with acme.acting() as act:
+        history = read_history(act.session, act.org, act.run("select id from subject").scalar_one())
+    return [one.note for one in told_history(history, "Europe/Madrid") if one.note]
+
+
+def test_words_of_a_person_are_not_in_the_event_but_can_be_proven_from_it(acme: Acme, told: int) -> None:
+    with acme.acting() as act:
+        event = act.session.query(AuditEvent).filter_by(type="acknowledged").one()
+        kept = act.session.query(AuditPersonal).one()
+        assert (kept.event_id, kept.name, kept.member_id, kept.value) == (event.id, "note", told, WORDS)
+        assert event.detail["note"] == {"sha256": hashed(kept.salt, WORDS)}
+        assert event.detail["answer"] == "help"
+    assert notes(acme) == [WORDS]
+
+
+def test_a_person_is_erased_and_the_trail_still_verifies(acme: Acme, told: int, onus: Onus) -> None:
+    sealed(acme, SIGNER)
+    assert "is a member still" in onus.refusal("erase-person", STAFF)
+    assert WORDS in everything(acme)
+    onus.json("member", "disable", STAFF)
+    erased = onus.json("erase-person", STAFF)
+    assert {name: erased[name] for name in ("member_id", "values", "messages", "login")} == {
+        "member_id": told, "values": 1, "messages": 1, "login": True,
+    }  # fmt: skip
+    left = everything(acme)
+    for gone in (STAFF, "Bruno", "0042", WORDS):
+        assert gone not in left, gone
+    assert f"Erased person {told}" in left
+    assert notes(acme) == ["erased"]
+    sealed(acme, SIGNER)
+    with acme.watching() as act:
+        events = verified(act, SIGNER)
+        assert [event["type"] for event in events if event["actor"] == f"member:{told}"] == ["acknowledged"]
+        assert events[-1]["type"] == "person_erased"
+        assert act.run("select count(*) from acknowledgement where member_id = :id", {"id": told}).scalar_one() == 1
+        assert act.run("select count(*) from delivery").scalar_one() == 2
+    assert "no member" in onus.refusal("erase-person", STAFF)
+
+
+def test_a_login_that_another_organisation_has_stays_theirs(app: Flask, acme: Acme, told: int, onus: Onus) -> None:
+    with factories.acme("other").acting() as act:
+        people.add_member(act, STAFF, "staff")
+    onus.json("member", "disable", STAFF, "--org", "acme")
+    assert onus.json("erase-person", STAFF, "--org", "acme")["login"] is False
+    with acme.acting() as act:
+        login: Any = act.session.query(Account).filter_by(email=STAFF).one()
+        assert login.is_active
+        member = act.session.get_one(Member, (act.org, told))
+        assert (member.account_id, member.email, member.number) == (None, None, None)
+        assert json.dumps(member.name) == f'"Erased person {told}"'

@@ -1,0 +1,32 @@
+"""What Today and Evidence say of the seal."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+
+from tests.factories import NOW, Acme
+from tests.people import INSPECTOR, OFFICER
+from tests.trail.conftest import sealed, signer_of
+from tests.web.conftest import Browser
+
+SignIn = Callable[[str], Browser]
+LATE = "The history is not sealed since"
+
+
+def test_today_is_loud_when_nothing_was_sealed_for_a_minute_and_evidence_shows_the_last_seal(
+    browser: SignIn, staffed: Acme
+) -> None:
+    ana, dana, signer = browser(OFFICER), browser(INSPECTOR), signer_of(1)
+    assert "The history is not sealed yet." in dana.get("/o/acme/evidence").text
+    assert sealed(staffed, signer) is not None
+    for seconds, is_loud in ((59, False), (61, True)):
+        with staffed.acting(NOW - dt.timedelta(seconds=seconds)) as act:
+            act.record("moved")
+        assert (LATE in ana.get("/o/acme/").text) == is_loud
+        made = sealed(staffed, signer)
+        assert made is not None
+    assert LATE not in ana.get("/o/acme/").text
+    page = dana.get("/o/acme/evidence").text
+    assert f"Sealed: {made.size} events of the history" in page
+    assert f'<code title="{made.root.hex()}">{made.root.hex()[:8]}</code>' in page

@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 DRAIN_WITHIN = 3.0  # Seconds that a running tick may take to end; cut off, its transaction leaves nothing behind.
 IMPORT_EVERY = 1.0  # Seconds: a person waits before a page for it.
-SEAL_EVERY = 5.0  # Seconds: what happened stands unsealed no longer than that.
+SEAL_EVERY = 5.0  # Seconds at most: what happened stands unsealed no longer than that.
 TIDY_EVERY = 3600.0  # Seconds: what is kept for days may go an hour late.
 SAY_SO_WITHIN = 2.0  # Seconds for the last words, which a lock or a lost database may hold up; `onus up` has 6.
 
@@ -100,7 +100,7 @@ def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender], imports: Imports, 
     ]
     ticks = [Tick(name, every, functools.partial(deed, heartbeat)) for name, every, deed in named]
     ticks += [Tick("import_once", IMPORT_EVERY, import_once(imports)), Tick("tidy_once", TIDY_EVERY, tidy)]
-    ticks += [Tick("seal_once", SEAL_EVERY, seal_once)]
+    ticks.append(Tick("seal_once", min(SEAL_EVERY, settings().deliver_every), seal_once))
     ticks.append(Tick("export_once", IMPORT_EVERY, export_once(exports)))
     mail = [functools.partial(mail_once, heartbeat, sender) for sender in senders]
     return ticks + [Tick(f"mail_once_{n}", settings().deliver_every, deed) for n, deed in enumerate(mail, 1)]

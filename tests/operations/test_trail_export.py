@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import tracemalloc
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from python_calamine import CalamineWorkbook
 
 from app.domain.acts import Answer, Outcome
+from app.exports.report import alerts
+from app.exports.report.section import Column, keep
+from app.exports.report.spreadsheets import write_csv, write_xlsx
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.operations import answers, obligations, people
@@ -174,3 +180,25 @@ def test_what_cannot_be_made_is_refused_in_words(told: Acme, onus: Onus, tmp_pat
     assert onus.run(*command, "--from", "02/03/2027").exit_code == 2
     assert "cannot be written" in onus.refusal("export", "trail", "--format", "csv", "-o", str(tmp_path / "no" / "x"))
     assert list(tmp_path.iterdir()) == []
+
+
+def peak_of(rows: int, folder: Path) -> int:
+    """The most memory, in bytes, that it takes to keep and to write so many alerts."""
+    columns = len(alerts.PLAN.columns)
+    many = (tuple(f"word {number} {column}" for column in range(columns)) for number in range(rows))
+    plan = replace(alerts.PLAN, columns=tuple(Column(column.key, column.name) for column in alerts.PLAN.columns))
+    tracemalloc.start()
+    try:
+        section = keep(plan, many, folder, lambda _: None)
+        report: Any = SimpleNamespace(sections=(section,))
+        for write in (write_csv, write_xlsx):
+            with (folder / "out").open("wb") as file:
+                write(file, report)
+        assert section.count == rows
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    assert peak_of(2_000, tmp_path) < 1.2 * peak_of(200, tmp_path) + 200_000

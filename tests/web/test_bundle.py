@@ -39,6 +39,6 @@ def test_an_inspector_asks_for_a_bundle_takes_it_and_verifies_it(
         keys = [key.text for key in public_keys(act.session)]
     file = dana.get(f"/o/acme/evidence/exports/files/{taken.id}")
     assert file.headers["Content-Type"] == "application/zip"
-    assert file.headers["Content-Disposition"].endswith('.zip"')
+    assert file.headers["Content-Disposition"].endswith(".zip")
     (tmp_path / "bundle.zip").write_bytes(file.data)
     assert judge(str(tmp_path / "bundle.zip"), keys, [])["verdict"] == "good"

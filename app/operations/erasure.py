@@ -16,6 +16,7 @@ from app.domain.errors import Refused, quoted
 from app.ledger.erasure import forget_in_messages
 from app.models import Account, Member
 from app.operations import phones
+from app.operations.members import rename_in_rules
 from app.trail.act import Act
 
 FORGET_VALUES = "delete from audit_personal where org_id = :org and member_id = :member"
@@ -23,6 +24,8 @@ FORGET_NOTES = """
 update acknowledgement set note = '', sent_back_note = case when sent_back_note is not null then '' end
 where org_id = :org and member_id = :member and (note <> '' or sent_back_note <> '')"""
 FORGET_ABSENCES = "update absence set note = '' where org_id = :org and member_id = :member and note <> ''"
+# Reports that are kept for a time name whoever they are about; each can be asked for again.
+FORGET_REPORTS = "update export_run set content = null where org_id = :org and content is not null"
 FORGET_PHONES = "update remembered_phone set name = '' where account_id = :account"
 
 
@@ -58,6 +61,8 @@ def erase(act: Act, email: str, *, login_is_shared: bool) -> Erased:
     Raises Refused.
     """
     member = find_who_left(act, email)
+    if member.email is not None:
+        rename_in_rules(act, member.email, None)
     name, account_id = f"Erased person {member.id}", member.account_id
     member.name, member.email, member.number, member.account_id = name, None, None, None
     member.is_active = False
@@ -65,6 +70,7 @@ def erase(act: Act, email: str, *, login_is_shared: bool) -> Erased:
     values = int(act.run(FORGET_VALUES, {"member": member.id}).rowcount)
     act.run(FORGET_NOTES, {"member": member.id})
     act.run(FORGET_ABSENCES, {"member": member.id})
+    act.run(FORGET_REPORTS)
     with borrowed(act.session, SCHEDULER):
         messages = forget_in_messages(act, member.id, name)
     with_login = account_id is not None and not login_is_shared

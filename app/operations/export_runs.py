@@ -175,8 +175,3 @@ def settle(act: Act, order: Order, made: Made) -> bool:
 def let_old_go(act: Act) -> None:
     """Files that were kept long enough; what they were, and by whom they were taken, stays."""
     act.run(LET_GO, {"before": act.now - KEPT_FOR})
-
-
-def note_taken(act: Act, export_id: int, sha256: str) -> None:
-    """Somebody has taken the file."""
-    act.record("export_taken", export_id=export_id, sha256=sha256)

@@ -28,12 +28,14 @@ on conflict (org_id, upload_id) do update set
   beat_at = null, done = 0, total = 0, ended_at = null, fault = null,
   found = case when excluded.wish = 'apply' then import_work.found end"""
 
+# Materialized, since a plan that looks for the next one once for each row would take several.
 TAKE = """
+with next as materialized (
+  select upload_id from import_work
+  where org_id = :org and ended_at is null and (beat_at is null or beat_at <= :silent_since)
+  order by asked_at, upload_id limit 1 for update skip locked)
 update import_work w set beat_at = greatest(:now, w.beat_at + interval '1 microsecond'), done = 0, total = 0
-from (select upload_id from import_work
-      where org_id = :org and ended_at is null and (beat_at is null or beat_at <= :silent_since)
-      order by asked_at, upload_id limit 1 for update skip locked) next
-where w.org_id = :org and w.upload_id = next.upload_id
+from next where w.org_id = :org and w.upload_id = next.upload_id
 returning w.upload_id, w.wish, w.asked_at, w.asked_by, w.beat_at"""
 
 # Whoever ends the wish holds the row for a moment: a beat is not worth waiting for that.

@@ -123,6 +123,7 @@ class Year:
         above = {"channels": ("in_app",), "to": ("post:Plant manager", "role:admin"), "only_if": "nobody_on_it"}
         rules.apply(act, [RuleText("All", **told), RuleText("Nobody", thresholds=("7d", "2bd", "+1d"), **above)])
         mail_hours.set_organisation_rest(act, Rest(dt.time(20), dt.time(6), days_off=True))
+        mail_hours.set_hours(act, self.crew[0], OwnHours(dt.time(8), None, None))
         for number in range(ENTRIES):
             self.enter(act, number)
 
@@ -291,7 +292,7 @@ def row_of(entry: Entry) -> tuple[Any, ...]:
 
 DEEDS: dict[Callable[[Year, Act], None], int] = {
     Year.answer: 14, Year.take_back: 2, Year.decide: 5, Year.close: 4, Year.move: 1, Year.snooze: 1, Year.go_away: 4,
-    Year.come_back: 1, Year.leave: 1, Year.stay: 1, Year.change_hands: 1, Year.take_off: 1, Year.choose_hours: 1,
+    Year.come_back: 2, Year.leave: 1, Year.stay: 1, Year.change_hands: 1, Year.take_off: 1, Year.choose_hours: 1,
     Year.go_silent: 1,
 }  # fmt: skip
 

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from app.web.entry_history import told_history
 from flask import Flask
 from sqlalchemy import text
 
+from app.exports.event_words import told_history
 from app.ledger.scan import scan
 from app.models import Account, AuditEvent, AuditPersonal, Member
 from app.operations import absences, answers, people
@@ -31,6 +31,10 @@ values (:org, gen_random_uuid(), '<1@x>', :member, :email, 's', 'Dear Bruno', '0
 TRIED = """
 insert into delivery_attempt (org_id, delivery_id, at, verb, reply, outcome)
 select org_id, id, :now, 'RCPT', '550 <' || cast(:email as text) || '> unknown', 'refused' from delivery"""
+
+KEPT = """
+insert into export_run (org_id, asked_at, ended_at, format, language, filters, sha256, content)
+values (:org, :now, :now, 'csv', 'en', '{}', '0', convert_to('Bruno', 'UTF8'))"""
 
 
 @pytest.fixture
@@ -85,6 +89,12 @@ def test_a_person_is_erased_and_the_trail_still_verifies(acme: Acme, told: int, 
     assert "is a member still" in onus.refusal("erase-person", STAFF)
     assert WORDS in everything(acme)
     onus.json("member", "disable", STAFF)
+    with acme.acting() as act:
+        factories.rule(act, "His own", to=(f"member:{STAFF}",))
+        act.run(KEPT)
+    assert "A rule names this person" in onus.refusal("erase-person", STAFF)
+    with acme.acting() as act:
+        act.run("delete from rule_recipient where recipient = :to", {"to": f"member:{STAFF}"})
     erased = onus.json("erase-person", STAFF)
     assert {name: erased[name] for name in ("member_id", "values", "messages", "login")} == {
         "member_id": told, "values": 1, "messages": 1, "login": True,
@@ -101,6 +111,7 @@ def test_a_person_is_erased_and_the_trail_still_verifies(acme: Acme, told: int, 
         assert events[-1]["type"] == "person_erased"
         assert act.run("select count(*) from acknowledgement where member_id = :id", {"id": told}).scalar_one() == 1
         assert act.run("select count(*) from delivery").scalar_one() == 2
+        assert act.run("select content from export_run").scalar_one() is None, "a report that is kept names people"
     assert "no member" in onus.refusal("erase-person", STAFF)
 
 

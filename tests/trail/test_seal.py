@@ -56,6 +56,21 @@ def test_events_are_sealed_in_their_bytes_and_only_once(
         assert act.run(NOTES).scalars().all()[-1] == second.note
 
 
+def test_a_key_takes_over_in_the_seal_that_names_it_however_much_had_waited(
+    acme: Acme, signer: Signer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed(acme, signer)
+    record(acme, *"abcdefg")
+    monkeypatch.setattr(sealing, "MOST", 3)
+    new = signer_of(2, before=signer)
+    made = [one for one in (sealed(acme, new) for _ in range(4)) if one is not None]
+    assert [one.events for one in made] == [3, 3, 2]
+    keys = [signer.key, new.key]
+    assert [opened(one.note, keys)[1] for one in made] == [[signer.key], [signer.key], keys]
+    with acme.watching() as act:
+        assert verified(act, signer, new)[made[-1].size - 1]["type"] == "trail_key_changed"
+
+
 def test_organisations_have_logs_of_their_own(acme: Acme, signer: Signer) -> None:
     other = factories.acme("other")
     assert sealed(acme, signer) is not None

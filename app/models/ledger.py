@@ -6,7 +6,7 @@ import datetime as dt
 import uuid
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Index, UniqueConstraint, Uuid, text
+from sqlalchemy import BigInteger, CheckConstraint, ColumnElement, Index, UniqueConstraint, Uuid, func, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -15,6 +15,7 @@ from app.domain.delivery import Because, Channel, Fate, Reason, Resolution, Stan
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
 GAP = dt.timedelta(minutes=30)  # A longer silence between two looks gets a row of its own, and is shown as a gap.
+GAP_EXPLAINED = "gap_explained"  # The event in which a person says why; its detail has `since` and `note`.
 
 
 class ScanRun(Base):
@@ -47,6 +48,10 @@ class ScanRun(Base):
     errors: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     quiet_scans: Mapped[int] = mapped_column(server_default=text("0"))
     quiet_until: Mapped[dt.datetime | None]
+
+
+# When the watch had looked last, as a row of it says.
+LOOKED_UNTIL: ColumnElement[Any] = func.greatest(ScanRun.started_at, ScanRun.finished_at, ScanRun.quiet_until)
 
 
 class Watermark(Base):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from app.models import ScanRun
-from app.models.ledger import GAP
+from app.models import AuditEvent, Member, ScanRun
+from app.models.ledger import GAP, GAP_EXPLAINED, LOOKED_UNTIL
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
 
@@ -18,7 +18,6 @@ MOST_GAPS = 100  # Of one period: with more of them the watch has another troubl
 
 # What an act writes at the start of a rule is no look, unless quiet ones were counted in it.
 IS_LOOK = or_(ScanRun.trigger != "start", ScanRun.quiet_scans > 0)
-LOOKED_UNTIL = func.greatest(ScanRun.started_at, ScanRun.finished_at, ScanRun.quiet_until)
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,22 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """What a person said of a gap; without a name, whoever runs Onus."""
+
+    words: str
+    person: str | None
+    at: dt.datetime
+
+
+@dataclass(frozen=True)
 class Silence:
     """A time in which nobody looked. `until` is None while it lasts."""
 
     since: dt.datetime
     until: dt.datetime | None
     lasted: dt.timedelta
+    explanation: Explanation | None = None
 
 
 def read_checks(session: Session, sight: Sight, after: Cursor | None) -> Page[Check]:
@@ -78,7 +87,17 @@ def read_silences(session: Session, sight: Sight, since: dt.datetime) -> list[Si
     last = session.execute(select(func.max(LOOKED_UNTIL)).where(ScanRun.org_id == sight.org, IS_LOOK)).scalar_one()
     if last is not None and sight.now - last > GAP:
         silences.insert(0, Silence(last, None, sight.now - last))
-    return silences
+    said = read_explanations(session, sight.org) if silences else {}
+    return [replace(one, explanation=said.get(one.since)) for one in silences]
+
+
+def read_explanations(session: Session, org: int) -> dict[dt.datetime, Explanation]:
+    """By the instant at which its gap begins, what was said last of it."""
+    event, by = AuditEvent, and_(Member.org_id == org, AuditEvent.actor == func.concat("member:", Member.id))
+    query = select(event.detail, event.at, Member.name).outerjoin(Member, by)
+    query = query.where(event.org_id == org, event.type == GAP_EXPLAINED).order_by(event.id)
+    found = session.execute(query).all()
+    return {dt.datetime.fromisoformat(said["since"]): Explanation(said["note"], name, at) for said, at, name in found}
 
 
 def _looks(org: int, since: dt.datetime) -> Any:

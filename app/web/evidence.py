@@ -5,11 +5,13 @@ The messages that need a decision are in `messages.py`, under the same blueprint
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
-from flask import Blueprint, abort
+from flask import Blueprint, abort, url_for
 from flask.typing import ResponseReturnValue
 
+from app.operations import gaps
 from app.queries.alert import read_alert
 from app.queries.alerts import AlertState, read_alerts, read_unaddressed, read_undelivered, rules_by_name
 from app.queries.evidence import read_overview
@@ -17,11 +19,12 @@ from app.queries.missing import read_missing
 from app.queries.off_watch import read_taken_off
 from app.queries.queues import Queue, read_queue
 from app.queries.scans import read_checks, read_silences
-from app.web.access import READERS, Visit, for_roles
+from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.evidence_filters import asked_alerts, asked_period, last_days
-from app.web.hypermedia import page_or_fragment
+from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
 from app.web.message_texts import of_alert
+from app.web.typed_form import Form, sent, was_done
 from app.words import word
 
 pages = Blueprint("evidence", __name__)
@@ -94,10 +97,33 @@ def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
 @pages.get("/o/<slug>/evidence/checks")
 @for_roles(*READERS)
 def checks(visit: Visit) -> ResponseReturnValue:
+    return checks_page(visit, Form({}))
+
+
+@pages.post("/o/<slug>/evidence/checks")
+@for_roles(*MANAGERS)
+def explain_gap(visit: Visit) -> ResponseReturnValue:
+    form = sent("since", "note")
+    if was_done(visit.act, form, lambda: gaps.explain(visit.act, instant_or_none(form), form.values["note"])):
+        return go_to(url_for("evidence.checks", slug=visit.place.slug))
+    return checks_page(visit, form)
+
+
+def instant_or_none(form: Form) -> dt.datetime | None:
+    """The hidden field of the form, which only somebody who tampers makes anything else."""
+    try:
+        found = dt.datetime.fromisoformat(form.values["since"])
+    except ValueError:
+        return None
+    return found if found.tzinfo else None
+
+
+def checks_page(visit: Visit, form: Form) -> ResponseReturnValue:
     sight, period = sight_of(visit), last_days(visit)
     page = read_checks(visit.act.session, sight, asked_after())
-    gaps = read_silences(visit.act.session, sight, period.instants[0])
-    return listing(visit, "checks", page=page, more=next_page(page), gaps=gaps, period=period, sight=sight)
+    shown = {"gaps": read_silences(visit.act.session, sight, period.instants[0]), "period": period, "sight": sight}
+    said = {"typed": form.values, "fault": form.refusal}
+    return listing(visit, "checks", form.status, page=page, more=next_page(page), **shown, **said)
 
 
 @pages.get("/o/<slug>/evidence/off-the-watch")

@@ -231,6 +231,26 @@ def test_gaps_are_listed_and_quiet_checks_fill_them(browser: SignIn, told: Acme)
     assert "nothing new, until 1 March 2027, 12:00:00 +01:00" in page
 
 
+def test_a_gap_is_explained_by_a_person_and_the_words_stay_beside_it(browser: SignIn, told: Acme) -> None:
+    watch(told, NOW)
+    ana, where = browser(OFFICER), "/o/acme/evidence/checks"
+    page = ana.get(where).text
+    [since] = re.findall(r'name="since" value="([^"]+)"', page)
+    assert "not explained" in page
+    assert ana.post(where, since=since, note=" ").status_code == 422
+    refused = ana.post(where, since=NOW.isoformat().replace("11:00", "10:59"), note="Power cut")
+    assert (refused.status_code, "There is no gap from this time on" in refused.text) == (422, True)
+    assert ana.post(where, since=since, note="Power cut").status_code == 303
+    assert ana.post(where, since=since, note="Power cut; a second line is ordered").status_code == 303
+    page = browser(INSPECTOR).get(where).text
+    assert "Power cut; a second line is ordered" in page
+    assert "not explained" not in page
+    assert "Explain it" not in page
+    with told.acting() as act:
+        said = act.session.query(AuditEvent).filter_by(org_id=act.org, type="gap_explained").all()
+        assert [event.detail["note"] for event in said] == ["Power cut", "Power cut; a second line is ordered"]
+
+
 def test_a_gap_that_has_not_ended_is_loud(browser: SignIn, told: Acme) -> None:
     page = browser(INSPECTOR).get("/o/acme/evidence/checks").text
     assert "still lasts" in page

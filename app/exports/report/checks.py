@@ -52,6 +52,9 @@ def rows(session: Session, scope: Scope) -> Iterator[Row]:
 def _gap(look: Look, scope: Scope) -> str:
     until = look.until or scope.sight.now
     lasts = "" if look.until else ", and it lasts"
+    said = look.explanation
+    why = f" {said.person or 'Onus'}: {said.words}" if said else " Nobody has explained it."
     return (
         f"Nobody looked for {lasting(until - look.since)}{lasts}. What came due meanwhile was found by the next check."
+        f"{why}"
     )

@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.models import NotificationLedger, ScanRun
-from app.models.ledger import GAP
+from app.models.ledger import GAP, LOOKED_UNTIL
 from app.queries.report.scope import Scope, portions
-from app.queries.scans import IS_LOOK, LOOKED_UNTIL, Check, check_of
+from app.queries.scans import IS_LOOK, Check, Explanation, check_of, read_explanations
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Look:
     until: dt.datetime | None
     actor: str = ""
     check: Check | None = None
+    explanation: Explanation | None = None  # Of a gap.
 
 
 def read_looks(session: Session, scope: Scope) -> Iterator[Look]:
@@ -34,19 +35,19 @@ def read_looks(session: Session, scope: Scope) -> Iterator[Look]:
         yield from _of_story(session, scope)
         return
     seen = {site.name for site in scope.sites}
-    last = _last_before(session, scope)
+    said, last = read_explanations(session, scope.org), _last_before(session, scope)
     query = select(ScanRun).where(ScanRun.org_id == scope.org, IS_LOOK, scope.within(ScanRun.started_at))
     for rows in portions(session, query.order_by(ScanRun.started_at, ScanRun.id)):
         for (run,) in rows:
             if last is not None and run.started_at - last > GAP:
-                yield Look(last, run.started_at)
+                yield Look(last, run.started_at, explanation=said.get(last))
             end = max(filter(None, (run.started_at, run.finished_at, run.quiet_until)))
             yield Look(run.started_at, end, run.actor, check_of(run, seen))
             last = max(last or end, end)
             session.expunge(run)
     end = min(scope.sight.now, scope.until)
     if last is not None and end - last > GAP:
-        yield Look(last, None if end == scope.sight.now else end)
+        yield Look(last, None if end == scope.sight.now else end, explanation=said.get(last))
 
 
 def _of_story(session: Session, scope: Scope) -> Iterator[Look]:

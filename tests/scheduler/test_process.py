@@ -380,7 +380,7 @@ def test_the_heartbeat_shows_the_fault_of_a_tick_as_long_as_it_fails(
     scheduler = onus.start("scheduler", **FAST)
     until(lambda: delivered(database, acme) == ["P-1"], "the first delivery")
     database.rows("revoke select on organisation from onus_scheduler")
-    faults = "; ".join(f"{tick}_once: ProgrammingError" for tick in ("deliver", "import", "scan", "seal"))
+    faults = "; ".join(f"{tick}_once: ProgrammingError" for tick in ("deliver", "export", "import", "scan", "seal"))
     until(lambda: heart(database, "fault", scheduler) == faults, "the faults in the heartbeat")
     status = onus("status", "--json", **FAST)
     assert status.code == 1

@@ -34,6 +34,11 @@ DSN = "ONUS_TEST_DSN"  # Handed to the workers: only the controller owns the ser
 RUN = "ONUS_TEST_RUN"  # The controller's process id, in the names of its databases: two runs may share the server.
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes name no test: a ZIP holds the second in which it was made, and workers would not agree on their tests."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "furnished: the tests of the module share one furnished organisation (tests/web)"

@@ -93,8 +93,8 @@ class EntryReader:
         due = self.due(record)
         if due.must_confirm and self.confirms(record.line):
             due = due.confirmed()
-        said = {field: self.value(field, text, site) for field, text in self.texts(record)}
         key = (site.id, fold_reference(reference))
+        said = {field: self.value(field, text, site, key) for field, text in self.texts(record)}
         extra, part_of = self.columns.unmapped(record.cells), self.text(headers.PART_OF, record)
         return Entry(record.line, key, reference, site, due, said, extra, part_of)
 
@@ -119,9 +119,9 @@ class EntryReader:
         """The fields beside reference, site and due date that have text."""
         return [(field, text) for field in SAID if (text := self.text(field, record))]
 
-    def value(self, field: str, text: str, site: Place) -> Any:
+    def value(self, field: str, text: str, site: Place, key: Key) -> Any:
         """What the text of a field means. Raises Refused."""
-        return self.known.person(text, field, site) if field in PEOPLE else TEXTS[field](text)
+        return self.known.person(text, field, site, key) if field in PEOPLE else TEXTS[field](text)
 
     def reference(self, record: Record) -> str:
         """The reference. Raises Refused if it, or a part of it, is empty or only holds its place."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,9 @@ from sqlalchemy import ARRAY, BigInteger, ColumnElement, Subquery, Text, any_, c
 from app.domain.acts import ArchiveReason, Outcome, Status
 from app.domain.errors import Refused, quoted
 from app.models import AuditEvent, Kind, Member, MemberSite, Obligation, Site, Subject
+from app.operations.absences import days_of_today
 from app.operations.kinds import key_of
+from app.operations.presence import why_gone
 from app.operations.typed import iso
 from app.trail.act import Act
 
@@ -37,7 +39,7 @@ class Person:
     """A member who may be owner or holder; without sites, of all of them."""
 
     id: int
-    is_active: bool
+    gone: str  # Why they are not here any more, or nothing.
     sites: frozenset[int]
 
     def may_see(self, site_id: int) -> bool:
@@ -46,10 +48,14 @@ class Person:
 
 @dataclass(frozen=True)
 class Known:
-    """The sites and people of the organisation, by the words that a cell may use for them."""
+    """The sites and people of the organisation, by the words that a cell may use for them.
+
+    `kept` are people whom entries name though nobody could name them now: what an entry says already is no news.
+    """
 
     sites: dict[str, Place]
     people: dict[str, list[Person]]
+    kept: frozenset[tuple[Key, str, int]] = frozenset()
 
     def site(self, name: str) -> Place:
         """The site of this name; the only one if the name is empty. Raises Refused."""
@@ -65,15 +71,17 @@ class Known:
             raise Refused(f"no such site: none is named, and there are {len(open_sites)}")
         return open_sites[0]
 
-    def person(self, text: str, role: str, site: Place) -> int:
-        """The id of a member by e-mail or number, who must be able to see the site. Raises Refused."""
+    def person(self, text: str, role: str, site: Place, key: Key) -> int:
+        """The id of a member by e-mail or number, who must be here and able to see the site. Raises Refused."""
         found = self.people.get(text.casefold(), [])
         if not found:
             raise Refused(f"no such {role}: {quoted(text)}")
         if len(found) > 1:
             raise Refused(f"the {role} {quoted(text)} is {len(found)} members: name one by e-mail")
-        if not found[0].is_active:
-            raise Refused(f"the {role} {quoted(text)} is disabled")
+        if (key, role, found[0].id) in self.kept:
+            return found[0].id
+        if found[0].gone:
+            raise Refused(f"the {role} {quoted(text)} {found[0].gone}")
         if not found[0].may_see(site.id):
             raise Refused(f"the {role} {quoted(text)} may not see the site {quoted(site.name)}")
         return found[0].id
@@ -137,12 +145,29 @@ def read_known(act: Act) -> Known:
     for member_id, site_id in act.session.execute(pairs):
         limits[member_id].add(site_id)
     people: dict[str, list[Person]] = defaultdict(list)
-    members = select(Member.id, Member.email, Member.number, Member.is_active).where(Member.org_id == act.org)
+    day = days_of_today(act)[1]
+    here = (Member.is_active, Member.left_on, Member.valid_until)
+    members = select(Member.id, Member.email, Member.number, *here).where(Member.org_id == act.org)
+    gone: set[int] = set()
     for row in act.session.execute(members):
-        person = Person(row.id, row.is_active, frozenset(limits[row.id]))
+        why = why_gone(row.is_active, row.left_on, row.valid_until, day)
+        gone |= {row.id} if why else set()
+        person = Person(row.id, why, frozenset(limits.get(row.id, ())))
         for name in {row.email, row.number} - {None, ""}:
             people[name.casefold()].append(person)
-    return Known(read_places(act), dict(people))
+    return Known(read_places(act), dict(people), frozenset(read_kept(act, gone, limits)))
+
+
+def read_kept(act: Act, gone: Collection[int], limits: Mapping[int, Collection[int]]) -> Iterator[tuple[Key, str, int]]:
+    """Where entries name those who are gone, or who may not see their site: the entry, as what, and whom."""
+    asked = [*gone, *limits]
+    for role, column in (("owner", Subject.owner_member_id), ("holder", Subject.holder_id)):
+        naming = select(Subject.site_id, Subject.reference_key, column.label("who")).where(
+            Subject.org_id == act.org, column.in_(asked)
+        )
+        for row in act.session.execute(naming):
+            if row.who in gone or row.site_id not in limits[row.who]:
+                yield (row.site_id, row.reference_key), role, row.who
 
 
 def lock_present(act: Act, references: Collection[str]) -> None:

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.domain.acts import Basis
 from app.models import Subject
-from app.operations import obligations, people, register, rules
+from app.operations import obligations, people, register, reopenings, rules
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -150,7 +150,7 @@ def test_what_was_done_stays_done_and_what_was_missed_stays_open(watch: Watch) -
         watch.scan()
         assert due_ons(watch, "W-1") == weeks(0, 1)
         assert due_ons(watch, "W-1", "o.closed_at is null") == weeks(1)
-        assert watch.do(lambda act: obligations.reopen(act, of_monday(act), "not_done"))
+        assert watch.do(lambda act: reopenings.reopen(act, of_monday(act), "not_done"))
     for n in range(1, 4):
         noon(watch, MONDAY + n * WEEK).scan()
     assert due_ons(watch, "W-1", "o.closed_at is null") == weeks(0, 1, 2, 3, 4)

@@ -134,6 +134,8 @@ def created(detail: Mapping[str, Any], names: Names) -> str:
 
 def closed(detail: Mapping[str, Any], names: Names) -> str:
     met_on = f" on {on(detail, 'met_on')}" if detail.get("met_on") else ""
+    if detail.get("source") == "rhythm":
+        return f"Closed {deadline(detail, names)}: the entry comes in another rhythm now, and nobody had acted on it"
     return f"Closed {deadline(detail, names)}: {word(detail.get('outcome'), 'outcome')}{met_on}"
 
 

@@ -18,6 +18,7 @@ from app.domain.errors import Refused
 from app.ledger.coming import open_coming
 from app.ledger.queue import changed
 from app.ledger.start import hold_back, hold_back_raised
+from app.operations import rhythms
 from app.operations.batches import Trail, as_json, batches
 from app.operations.comebacks import Comeback, bring_back, reopen_obligations
 from app.operations.kinds import find_or_make, key_of
@@ -95,6 +96,8 @@ where o.org_id = :org and o.id = g.id and o.closed_at is null"""
 
 # Of a new entry.
 TOLD = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id")
+
+RHYTHM = {"recurrence", "recurrence_basis"}
 
 Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
 Parent = int | Key | None  # An entry of the register, or one that arrives with the same file.
@@ -178,6 +181,7 @@ def apply(
     reopened = reopen_obligations(act, comebacks, trail)
     trail.write()
     amended = [one.subject_id for one in amendments]
+    rhythms.let_go(act, [one.subject_id for one in amendments if one.new.keys() & RHYTHM and one.comeback is None])
     act.run(LET_GO, {"ids": amended})
     queue(act, [*ids.values(), *amended])
     if start != DRAFT:

@@ -24,7 +24,7 @@ from app.ledger.queue import changed
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.models import Kind, Member, Obligation, Site, Subject
-from app.operations import typed
+from app.operations import rhythms, typed
 from app.operations.obligations import open_obligation
 from app.operations.parts import check_place, count_parts
 from app.operations.people import check_may_see, find_site, known_day, may_see, site_today
@@ -174,6 +174,7 @@ def amend(
     changed(act, subject_id=subject.id)
     act.record("subject_changed", subject_id=subject.id, old=old, new=new)
     if new.keys() & {"recurrence", "recurrence_basis"}:
+        rhythms.let_go(act, [subject.id])
         subject.series_through = subject.series_next = None  # From now on, by the day that it was counted from.
         _go_on(act, subject)
     return True

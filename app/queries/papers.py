@@ -54,6 +54,11 @@ class Paper:
     files: Sequence[File]
 
     @property
+    def proves(self) -> bool:
+        """Whether it proves its deadline, if it has one."""
+        return self.withdrawn_at is None and self.disproved_at is None
+
+    @property
     def is_current(self) -> bool:
         return self.withdrawn_at is None and self.replaced_by is None and not self.is_proof
 

@@ -89,7 +89,7 @@ CONTRACT = {
     "audit_event": "org_id id",
     "audit_unsealed": "org_id event_id",
     "audit_personal": "org_id event_id name member_id? salt value",
-    "audit_leaf": "org_id seq event_id content sealed_at",
+    "audit_leaf": "org_id seq event_id? content? sealed_at hash?",
     "audit_checkpoint": "org_id id at size root frontier note",
     "trail_key": "id vkey since",
     "installation": "id uuid",

@@ -32,7 +32,7 @@ FORGET_PHONES = "update remembered_phone set name = '' where account_id = :accou
 
 @dataclass(frozen=True)
 class Erased:
-    """The new name, and how much was erased: values of the trail, messages, files of imports; and whether the login was.
+    """The new name, and how much was erased: values of the trail, messages, imported files, and the login.
 
     `named_in`: where else the person is named, by place and entry, which is left for somebody to edit.
     """

@@ -1,0 +1,54 @@
+"""The seal, for whoever keeps it outside: its newest note as text, and who gets that of each day by mail."""
+
+from __future__ import annotations
+
+from flask import Response, abort, render_template, url_for
+from flask.typing import ResponseReturnValue
+
+from app.config import settings
+from app.operations import checkpoint_readers
+from app.queries.checkpoint_mails import read_checkpoint_mails, read_newest_note, read_readers
+from app.queries.seal import read_seal
+from app.web.access import MANAGERS, READERS, Visit, for_roles
+from app.web.hypermedia import go_to
+from app.web.trail_exports import pages
+from app.web.typed_form import Form, sent, was_done
+
+
+@pages.get("/o/<slug>/evidence/seal")
+@for_roles(*READERS)
+def seal(visit: Visit) -> ResponseReturnValue:
+    return seal_page(visit, Form({}))
+
+
+@pages.post("/o/<slug>/evidence/seal")
+@for_roles(*MANAGERS)
+def choose_readers(visit: Visit) -> ResponseReturnValue:
+    """Only the chosen ones get it from now on."""
+    form = sent(lists=("readers",))
+    ids = [int(one) for one in form.values["readers"] if one.isdecimal() and len(one) < 19]
+    if len(ids) < len(form.values["readers"]):
+        abort(404)
+    if was_done(visit.act, form, lambda: chosen(visit, ids)):
+        return go_to(url_for("evidence.seal", slug=visit.place.slug))
+    return seal_page(visit, form)
+
+
+def chosen(visit: Visit, member_ids: list[int]) -> None:
+    try:
+        checkpoint_readers.choose(visit.act, member_ids)
+    except LookupError:
+        abort(404)
+
+
+def seal_page(visit: Visit, form: Form) -> Response:
+    session, org = visit.act.session, visit.act.org
+    readers = read_readers(session, org)
+    picked = form.values.get("readers", [one.id for one in readers if one.is_chosen])
+    facts = {"seal": read_seal(session, org), "note": read_newest_note(session, org), "picked": picked}
+    mails = read_checkpoint_mails(session, org)
+    page = render_template(
+        "evidence/seal.html", visit=visit, form=form, readers=readers, mails=mails,
+        has_server=settings().smtp_url is not None, **facts,
+    )  # fmt: skip
+    return Response(page, form.status)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from collections.abc import Callable
 
 from markupsafe import escape
 
 from app.ledger.checkpoint_mails import ask_for_checkpoints
+from app.models import SchedulerProcess
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER
 from tests.trail.conftest import sealed, signer_of
@@ -34,6 +36,21 @@ def test_officers_choose_who_gets_the_seal_of_each_day_and_inspectors_see_it(bro
     with staffed.watching() as act:
         assert ask_for_checkpoints(act) == 1
     assert "It waits to be sent." in dana.get(where).text
+
+
+def test_machines_are_told_when_all_was_sealed(browser: SignIn, staffed: Acme) -> None:
+    """By /healthz and /status, which name no organisation; a late seal is no broken watch."""
+    page = browser(OFFICER)
+    now = NOW
+    assert page.get("/healthz").get_json()["seal"] == {"last_age_seconds": None, "late": True}
+    for minutes, late in ((10, True), (0, False)):
+        at = {"heartbeat_at": now, "sealed_at": now - dt.timedelta(minutes=minutes), "scanned_at": now}
+        with staffed.watching() as act:
+            act.session.add(SchedulerProcess(id=uuid.uuid4(), host="h", pid=1, version="1", started_at=now, **at))
+        told = page.get("/healthz")
+        seal = told.get_json()["seal"]
+        assert (seal["late"], 0 <= seal["last_age_seconds"] - minutes * 60 < 60, told.status_code) == (late, True, 200)
+        assert ("The history is not being sealed." in page.get("/status").text) == late
 
 
 def test_today_is_loud_when_nothing_was_sealed_for_a_minute_and_evidence_shows_the_last_seal(

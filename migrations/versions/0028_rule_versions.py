@@ -6,8 +6,8 @@ Safe under the old code. It is built while others write.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0029"
-down_revision = "0024"
+revision = "0028"
+down_revision = "0027"
 branch_labels = None
 depends_on = None
 

@@ -29,8 +29,6 @@ from app.words import word
 
 pages = Blueprint("today", __name__)
 
-GAPS = [(gap, word(gap, "why_unwatched")) for gap in Gap]
-
 
 @pages.get("/o/<slug>/")
 @for_roles(*MANAGERS)
@@ -61,7 +59,7 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
         "today/unwatched.html",
         "today/fragments/_unwatched.html",
         visit=visit,
-        named_gaps=GAPS,
+        named_gaps=[(gap, word(gap, "why_unwatched")) for gap in Gap],
         more=next_page(page),
         **shown,
     )

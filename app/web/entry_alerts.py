@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain import calendars
@@ -17,14 +17,13 @@ from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
 from app.wording import gettext, ngettext, plural
 from app.words import day, word
 
-# The alert that covers another, by the unit of its distance: before the day, and after it.
-COVERED_BEFORE = {
+COVERED: Mapping[str, tuple[str, str]] = {
     "d": plural("the %(number)d-day alert covers it", "the %(number)d-day alert covers it"),
     "w": plural("the %(number)d-week alert covers it", "the %(number)d-week alert covers it"),
     "m": plural("the %(number)d-month alert covers it", "the %(number)d-month alert covers it"),
     "bd": plural("the %(number)d-business-day alert covers it", "the %(number)d-business-day alert covers it"),
 }
-COVERED_AFTER = {
+COVERED_AFTER: Mapping[str, tuple[str, str]] = {
     "d": plural("the alert %(number)d day after covers it", "the alert %(number)d days after covers it"),
     "w": plural("the alert %(number)d week after covers it", "the alert %(number)d weeks after covers it"),
     "m": plural("the alert %(number)d month after covers it", "the alert %(number)d months after covers it"),
@@ -52,9 +51,9 @@ def held_words(one: HeldBack) -> str:
     """Ana is on it until 4 March 2027."""
     if one.person is None:
         return gettext("the filing is pending")
-    if one.until_on is None:
-        return gettext("%(name)s says that it is done", name=one.person)
-    return gettext("%(name)s is on it until %(day)s", name=one.person, day=day(one.until_on))
+    if one.until_on:
+        return gettext("%(name)s is on it until %(day)s", name=one.person, day=day(one.until_on))
+    return gettext("%(name)s says that it is done", name=one.person)
 
 
 def tag_of(alert: Alert, held_by: str | None = None) -> Tag:
@@ -64,9 +63,8 @@ def tag_of(alert: Alert, held_by: str | None = None) -> Tag:
             return Tag(gettext("Held back: %(why)s", why=held_by))
         return Tag(gettext("Stopped: %(why)s", why=word(alert.reason, "reason")))
     if alert.standing == Standing.superseded:
-        if alert.reason == Reason.sharper:
-            return Tag(gettext("Not sent: %(why)s", why=covering(alert.covered_by)))
-        return Tag(gettext("Not sent: %(why)s", why=word(alert.reason, "reason")))
+        why = covering(alert.covered_by) if alert.reason == Reason.sharper else word(alert.reason, "reason")
+        return Tag(gettext("Not sent: %(why)s", why=why))
     if alert.has_nobody:
         return Tag(gettext("Nobody to tell"), LATE)
     return of_messages(alert.messages, is_complete=alert.delivered_at is not None)
@@ -86,15 +84,15 @@ def of_messages(messages: Sequence[Message], is_complete: bool) -> Tag:
 
 
 def covering(threshold: str | None) -> str:
-    """The 7-day alert covers it; that on the day, that of 7 days after, that to ask the authority again."""
-    if threshold is None:
+    """The 7-day alert covers it; the alert on the day, 7 days after, or to ask the authority again."""
+    if not threshold:
         return OF["reason"][Reason.sharper]
     if asked_on(threshold):
         return gettext("the alert to ask the authority again covers it")
     parsed = parse(threshold)
     if parsed.count == 0:
         return gettext("the alert on the day covers it")
-    return ngettext(*(COVERED_AFTER if parsed.after else COVERED_BEFORE)[parsed.unit], parsed.count)
+    return ngettext(*(COVERED_AFTER if parsed.after else COVERED)[parsed.unit], parsed.count)
 
 
 def lateness(alert: Alert, timezone: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from flask import request
 
 from app.domain.acts import DropReason, NextFrom
-from app.domain.media import ACCEPTED, LARGEST_FILE, media_type
+from app.domain.media import LARGEST_FILE, media_type
 from app.operations import attachments, documents
 from app.queries.answer_files import SentFile
 from app.queries.entry import Deadline, Entry
@@ -26,7 +26,11 @@ PROPOSED, ON_A_DAY, NONE = "proposed", "day", "none"
 
 
 def file_hint() -> str:
-    return gettext("At most %(most)s MB: %(kinds)s.", most=LARGEST_FILE // 1_000_000, kinds=ACCEPTED)
+    return gettext(
+        "At most %(most)s MB: PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text "
+        "or CSV.",
+        most=LARGEST_FILE // 1_000_000,
+    )
 
 
 def paper_fields() -> Sequence[Field]:

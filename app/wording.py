@@ -61,3 +61,13 @@ def _read(language: str) -> Wording:
         write_mo(compiled, read_po(catalogue, locale=language))
     compiled.seek(0)
     return Wording(language, GNUTranslations(compiled))
+
+
+def gettext(sentence: str, /, **places: object) -> str:
+    """The sentence in the reader's language. `places` are what it names: `%(site)s`."""
+    return sentence % places if places else sentence
+
+
+def ngettext(one: str, many: str, number: int, /, **places: object) -> str:
+    """The sentence for a number, which is its place `%(number)d`."""
+    return (one if number == 1 else many) % {"number": number, **places}

@@ -17,7 +17,8 @@ from app.queries.report.changes import ChangeFacts, read_changes
 from app.queries.report.scope import Scope
 from app.queries.report.taken_off import read_taken_off_rows
 from app.trail.act import OPERATOR, SCHEDULER
-from app.words import OF, word
+from app.wording import gettext as _
+from app.words import OF, unended, word
 
 CHANGES = Plan(
     "changes",
@@ -81,6 +82,18 @@ def _values(one: ChangeFacts) -> tuple[str | None, str | None]:
     if worded:
         return _lines(worded, "old"), _lines(worded, "new")
     return _plain(one.event.detail.get("old"), one.names), _plain(one.event.detail.get("new"), one.names)
+
+
+def change_in_words(one: ChangeFacts) -> str:
+    """What happened, with old and new values, the reason and the note."""
+    said = [what_of(one.event, one.names)]
+    for change in changes(one.event, one.names):
+        said.append(_("%(label)s: %(old)s → %(new)s", label=change.label, old=change.old, new=change.new))
+    if one.event.type not in REASONS and (reason := _reason(one.event)):
+        said.append(_("reason: %(reason)s", reason=reason))
+    if note := one.event.detail.get("note"):
+        said.append(f"“{unended(note)}”")
+    return "; ".join(said)
 
 
 def _lines(worded: Any, side: str) -> str:

@@ -31,6 +31,7 @@ log = structlog.get_logger()
 
 PROGRAM = Path(__file__).with_name("typeset.py")
 TEMPLATE = Path(__file__).with_name("report.typ")
+MADE = "report.pdf"
 MOST_ROWS = 2_000  # Of a section: nobody reads more on paper, and the data file has all of it.
 MOST_TAGGED = 4_000  # Rows of all sections: with more of them tags would need more than a gigabyte of memory.
 SECONDS = 100  # Of computing: the longest report takes some twenty.
@@ -48,20 +49,22 @@ TOO_LONG = "The PDF could not be made within its limits: narrow the period or th
 
 def write_pdf(file: IO[bytes], report: Report) -> None:
     """Raises Refused for what is too much for a PDF."""
+    rows = sum(min(section.count, MOST_ROWS) for section in report.sections)
     with tempfile.TemporaryDirectory(prefix="onus-pdf-") as named:
-        folder = Path(named)
-        (folder / "report.json").write_text(json.dumps(printed(report), ensure_ascii=False), encoding="utf-8")
-        shutil.copy(TEMPLATE, folder / "report.typ")
-        typeset(folder, report)
-        with (folder / "report.pdf").open("rb") as made:
+        typeset(Path(named), TEMPLATE, printed(report), report.scope.sight.now, rows)
+        with (Path(named) / MADE).open("rb") as made:
             shutil.copyfileobj(made, file)
 
 
-def typeset(folder: Path, report: Report) -> None:
-    """Run the program; what it answers goes to the log, without a word of the report."""
-    rows = sum(min(section.count, MOST_ROWS) for section in report.sections)
+def typeset(folder: Path, template: Path, shown: Mapping[str, Any], at: dt.datetime, rows: int = 0) -> int:
+    """Run the program: `MADE` is in the folder then. How many pages it has. Raises Refused for too much.
+
+    What the program answers goes to the log, without a word of the report.
+    """
+    (folder / "report.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
+    shutil.copy(template, folder / "report.typ")
     how = "tagged" if rows <= MOST_TAGGED else "plain"
-    moment = int(report.scope.sight.now.timestamp())
+    moment = int(at.timestamp())
     command = [sys.executable, "-I", str(PROGRAM), str(folder), str(SECONDS), str(MEMORY), str(moment), how]
     try:
         ended = subprocess.run(command, capture_output=True, timeout=2 * SECONDS, check=False)  # noqa: S603  Our own.
@@ -71,6 +74,8 @@ def typeset(folder: Path, report: Report) -> None:
         log.error("pdf_failed", code=ended.returncode, said=ended.stderr.decode(errors="replace")[-500:])
         raise Refused(TOO_LONG)
     log.info("pdf_made", rows=rows, answer=ended.stdout.decode(errors="replace").strip()[:200])
+    pages: int = json.loads(ended.stdout)["pages"]
+    return pages
 
 
 def printed(report: Report) -> dict[str, Any]:
@@ -87,7 +92,7 @@ def printed(report: Report) -> dict[str, Any]:
         "cover": {"name": front.name, "heading": names, "rows": by_name},
         "sections": [section_on_paper(section) for section in sections],
         "missing": MISSING,
-        "is_story": report.scope.asked.subject_id is not None,
+        "is_short": report.scope.asked.subject_id is not None,
     }
 
 
@@ -151,6 +156,15 @@ def text_of(cell: Cell) -> str:
         return ""
     text = cell.isoformat() if isinstance(cell, dt.date) else str(cell)
     return LONG_WORD.sub(lambda word: broken(word[0]), text)
+
+
+def broken_up(part: Any) -> Any:
+    """The same with places at which its long words may break, whatever its texts stand in."""
+    if isinstance(part, str):
+        return text_of(part)
+    if isinstance(part, list | tuple):
+        return [broken_up(one) for one in part]
+    return {name: broken_up(one) for name, one in part.items()} if isinstance(part, dict) else part
 
 
 def broken(word: str) -> str:

@@ -20,6 +20,7 @@ from app.web import (
     headers,
     import_mistakes,
     inbox,
+    languages,
     my_alerts,
     phones,
     rules,
@@ -59,6 +60,7 @@ def serve(app: Flask) -> None:
     login.init_app(app, add_context_processor=False)
     headers.register(app)
     errors.register(app)
+    languages.register(app)
     word_filters.register(app)
     app.jinja_env.globals.update(hours_words=hours_words)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)

@@ -23,6 +23,7 @@ from app.queries.visitors import Login, Place, find_login, find_person, places
 from app.web.access import Principal, public, record_everywhere, refused_everywhere, signed_in
 from app.web.phones import forget_on, remember_on
 from app.web.typed_form import Form, sent
+from app.wording import said
 
 pages = Blueprint("session", __name__)
 
@@ -77,7 +78,7 @@ def was_remembered(form: Form, answer: Response, account_id: int) -> bool:
     try:
         remember_on(answer, account_id, form.values["phone"])
     except Refused as refused:
-        form.faults["phone"] = str(refused)
+        form.faults["phone"] = said(refused)
     return not form.faults
 
 

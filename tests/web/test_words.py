@@ -18,8 +18,8 @@ from app.domain.delivery import Because, Channel, Fate, Outcome, Reason, Resolut
 from app.exports.event_words import BUILT, PLAIN
 from app.ledger.sweep import LOST
 from app.queries.unreached import Unheard
+from app.vocabulary import OF
 from app.web.message_texts import BUTTONS
-from app.words import OF
 from tests.laws.test_imports import ROOT
 
 RESOLVED = "doubt_resolved_"

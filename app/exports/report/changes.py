@@ -17,8 +17,9 @@ from app.queries.report.changes import ChangeFacts, read_changes
 from app.queries.report.scope import Scope
 from app.queries.report.taken_off import read_taken_off_rows
 from app.trail.act import OPERATOR, SCHEDULER
+from app.vocabulary import OF
 from app.wording import gettext as _
-from app.words import OF, unended, word
+from app.words import unended, word
 
 CHANGES = Plan(
     "changes",

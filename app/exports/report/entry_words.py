@@ -10,9 +10,10 @@ from app.domain.delivery import State
 from app.queries.entry import Deadline, Entry
 from app.queries.papers import Paper
 from app.queries.report.alerts import AlertFacts
+from app.vocabulary import OF
 from app.wording import gettext as _
 from app.wording import ngettext
-from app.words import OF, before, day, days_left, every, moment, unended, weekday, word
+from app.words import before, day, days_left, every, moment, unended, weekday, word
 
 MOST_RULES, MOST_PAPERS = 4, 2
 EXPIRES = "expires"

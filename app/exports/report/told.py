@@ -11,9 +11,10 @@ from app.exports.report.said import person
 from app.queries.dispatches import Dispatch
 from app.queries.lateness import Lateness
 from app.queries.report.alerts import AlertFacts
+from app.vocabulary import OF
 from app.wording import gettext as _
 from app.wording import ngettext
-from app.words import OF, before, day, moment, noted, word
+from app.words import before, day, moment, noted, word
 
 MOST_PEOPLE = 6  # Told of one alert by name; the others are counted.
 MOST_ANSWERS = 4  # To one alert, the last ones.

@@ -9,7 +9,8 @@ from typing import Any
 
 from app.domain.acts import NextFrom
 from app.domain.delivery import Resolution, State
-from app.queries.entry_history import Event, History, Names
+from app.queries.entry_history import Event, History
+from app.queries.names import Names
 from app.vocabulary import OF
 from app.words import before, counted, day, every, moment, word
 

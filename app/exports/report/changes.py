@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.exports.event_words import BUILT, PLAIN, REASONS, Change, changes, sentence
+from app.exports.event_words import BUILT, EMPTY, LABELS, PLAIN, REASONS, Change, changes, sentence
 from app.exports.report.said import actor, instant, person, yes
 from app.exports.report.section import Column, Group, Plan, date, number
 from app.exports.report.section import instant as instants
 from app.exports.tables import Row
-from app.queries.entry_history import Event, Names
+from app.queries.entry_history import BARE, Event
+from app.queries.names import NAMED, Names
 from app.queries.report.changes import ChangeFacts, read_changes
 from app.queries.report.scope import Scope
 from app.queries.report.taken_off import read_taken_off_rows
@@ -82,7 +83,8 @@ def _values(one: ChangeFacts) -> tuple[str | None, str | None]:
     worded = changes(one.event, one.names)
     if worded:
         return _lines(worded, "old"), _lines(worded, "new")
-    return _plain(one.event.detail.get("old"), one.names), _plain(one.event.detail.get("new"), one.names)
+    old, new, bare = one.event.detail.get("old"), one.event.detail.get("new"), BARE.get(one.event.type, "")
+    return _plain(old, one.names, bare), _plain(new, one.names, bare)
 
 
 def change_in_words(one: ChangeFacts) -> str:
@@ -102,11 +104,15 @@ def _lines(worded: Any, side: str) -> str:
     return "; ".join(f"{one.label}: {getattr(one, side)}" for one in found)
 
 
-def _plain(value: Any, names: Names) -> str | None:
+def _plain(value: Any, names: Names, word: str = "") -> str | None:
+    """As it was recorded; but a row by its name, where the word under which it stands names one."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_plain(part, names) or 'nothing'}" for name, part in value.items()) or None
+        parts = (f"{LABELS.get(name, name)}: {_plain(part, names, name) or EMPTY}" for name, part in value.items())
+        return "; ".join(parts) or None
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value) or None
+        return ", ".join(_plain(part, names, word) or "" for part in value) or None
+    if word in NAMED and isinstance(value, int):
+        return names.of(word, value)
     return None if value is None or value == "" else str(value)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from app.exports.report.said import local, utc
 from app.exports.report.section import NONE, Column, Group, Plan, Section
 from app.exports.tables import Row
+from app.queries.report.register import ends_at
 from app.queries.report.scope import Scope
 from app.version import VERSION
 
@@ -66,7 +67,7 @@ def rows(origin: Origin, scope: Scope, sections: Sequence[Section]) -> Iterator[
     if scope.sight.is_limited or scope.sight.kinds is not None:
         sites = ", ".join(site.name for site in scope.sites) or "no site"
         yield "Limited", f"{LIMITED}: {sites}" + (f"; {', '.join(origin.kinds)}" if origin.kinds else "")
-    yield "The register", f"as it stood on {utc(now)}"
+    yield "The register", _register(scope)
     yield "Made by", origin.by
     yield "Made at", f"{local(now, scope.zone) or utc(now)} ({scope.zone}) = {utc(now)}"
     yield "Version of Onus", VERSION
@@ -83,6 +84,15 @@ def _offset(now: dt.datetime, timezone: str) -> str:
         if found
         else ", a time zone that cannot be used: its instants stand in UTC alone"
     )
+
+
+def _register(scope: Scope) -> str:
+    last, now = scope.asked.to_on, scope.sight.now
+    today = [site.name for site in scope.sites if ends_at(scope, site.timezone) is None]
+    if last is None or len(today) == len(scope.sites):
+        return f"as it stood on {utc(now)}"
+    still = f"; {', '.join(today)}, where that day is not over, as it stood on {utc(now)}" if today else ""
+    return f"as it stood at the end of {last}, at each site by its own clock, worked out from the trail{still}"
 
 
 def _period(scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""The section *Register*: each entry as it stood when the report was made."""
+"""The section *Register*: each entry as it stood at the end of the last day asked for, or when the report was made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.words import every, word
 PLAN = Plan(
     "register",
     "Register",
-    "Each entry as it stood at the moment of this report, whatever period was asked for.",
+    "Each entry as it stood at the end of the last day of the period, by the clock of its site; without one, at the moment of this report.",
     (
         number("entry", "Entry"), Column("reference", "Reference"), Column("title", "Title"), Column("kind", "Kind"),
         Column("site", "Site"), Column("part_of", "Part of"), Column("status", "Status"),
@@ -49,8 +49,8 @@ def _row(one: EntryFacts) -> Row:
     row, next_due = one.row, one.deadlines[0] if one.deadlines else None
     paper, *others = one.papers or [NO_PAPER]
     return (
-        row.id, row.reference, row.title, row.kind, row.site, row.whole, _status(one), _responsible(one),
-        person(row.holder, row.holder_id), next_due and next_due.due_on, next_due and next_due.id,
+        row.id, row.reference, row.title, row.kind, row.site or "another site", row.whole, _status(one), _responsible(one),
+        person(row.holder, row.holder_id), next_due.due_on if next_due else None, next_due.id if next_due else None,
         "; ".join(other.due_on.isoformat() for other in one.deadlines[1:]) or None, _basis(one), _filing(one),
         paper.number or None, paper.issuer or None, paper.issued_on, paper.valid_from, paper.valid_until,
         _joined([name for name, _ in paper.files]), _joined([sha256 for _, sha256 in paper.files]),

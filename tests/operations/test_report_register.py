@@ -1,4 +1,4 @@
-"""The register of a report is as of its last day, as the page of a past day says; what names rows, names them in words."""
+"""The register of a report is as of its last day, as the page of a past day says; whatever has a name is named."""
 
 from __future__ import annotations
 

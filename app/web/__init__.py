@@ -23,7 +23,7 @@ from app.web import (
     languages,
     my_alerts,
     phones,
-    rules,
+    rule_preview,
     session,
     settings_pages,
     today,
@@ -66,7 +66,7 @@ def serve(app: Flask) -> None:
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, trail_exports, phones,
+        assets, front, session, today, answer_checks, import_mistakes, rule_preview, inbox, trail_exports, phones,
         calendar_pages, calendar_feed, away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)

@@ -157,7 +157,7 @@ def _bare_in_template(path: Path) -> Iterator[str]:
     page.feed(re.sub(r"\{#.*?#\}|\{%-?\s*trans\b.*?endtrans\s*-?%\}|\{%.*?%\}|\{\{.*?\}\}", "", source, flags=re.S))
     page.close()
     for text in page.found:
-        if re.search(r"[^\W\d_]{2,}", text) and text.strip() not in NO_WORDS and not STYLE.search(text):
+        if re.search(r"[^\W\d_]{2,}", text) and text.strip(" \n·") not in NO_WORDS and not STYLE.search(text):
             yield " ".join(text.split())
 
 

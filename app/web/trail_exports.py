@@ -28,11 +28,13 @@ from app.web.evidence_filters import BACKWARDS, NOT_A_DATE, read_day
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import named, sight_of
 from app.web.papers import SANDBOX, saved_as
+from app.web.story import LANGUAGES
 from app.web.typed_form import Form, sent, was_done
+from app.wording import current
 
 pages = past.pages
 
-FIELDS = ("from", "until", "site", "rule", "subject", "format")
+FIELDS = ("from", "until", "site", "rule", "subject", "format", "language")
 FORMATS = (
     (ReportFormat.pdf, "PDF, to read and to print"),
     (ReportFormat.xlsx, "Excel workbook (XLSX), a sheet for each section"),
@@ -40,7 +42,6 @@ FORMATS = (
     (ReportFormat.bundle, "Bundle (ZIP) with PDF and CSV, which can be verified without Onus"),
 )
 NOTHING_RUNS = "No scheduler is running, so nobody makes it: tell whoever runs Onus."
-ENGLISH = "en"
 
 
 @pages.get("/o/<slug>/evidence/exports")
@@ -48,18 +49,20 @@ ENGLISH = "en"
 def exports(visit: Visit) -> ResponseReturnValue:
     """The form, narrowed to one entry where the address names it, and what was asked for before."""
     asked = request.args.get("subject", "")
-    return exports_page(visit, Form({"subject": asked, "format": ReportFormat.pdf.value}))
+    return exports_page(
+        visit, Form({"subject": asked, "format": ReportFormat.pdf.value, "language": current().language})
+    )
 
 
 @pages.post("/o/<slug>/evidence/exports")
 @for_roles(*READERS)
 def ask(visit: Visit) -> ResponseReturnValue:
     form, sight = sent(*FIELDS), sight_of(visit)
-    asked, format = asked_for(visit, sight, form), known_format(form)
+    asked, format, language = asked_for(visit, sight, form), known_format(form), known_language(form)
     limits = Limits(sorted(sight.sites) if sight.is_limited else None, sorted(sight.kinds) if sight.kinds else None)
 
     def deed() -> None:
-        export_runs.ask(visit.act, format, ENGLISH, asked.as_json(), limits)
+        export_runs.ask(visit.act, format, language, asked.as_json(), limits)
 
     if was_done(visit.act, form, deed):
         return go_to(url_for("evidence.exports", slug=visit.place.slug))
@@ -87,7 +90,7 @@ def exports_page(visit: Visit, form: Form) -> ResponseReturnValue:
     waits = any(not line.is_over for line in lines)
     entry = entry_of(visit, sight, form.values.get("subject", ""))
     shown: dict[str, Any] = {
-        "form": form, "lines": lines, "formats": FORMATS, "entry": entry,
+        "form": form, "lines": lines, "formats": FORMATS, "languages": LANGUAGES, "entry": entry,
         "named_sites": named(sight.sites.values()), "rules": rules_by_name(session, visit.act.org),
         # What an inspector is shown is in the trail, each time: their page does not ask again by itself.
         "looks_again": waits and visit.person.role != Role.inspector,
@@ -139,6 +142,11 @@ def entry_of(visit: Visit, sight: Sight, text: str) -> Any:
     """The entry whose story is asked for, if any; 404 for one that the visitor does not see."""
     subject_id = number_in(text)
     return None if subject_id is None else read_entry(visit.act.session, sight, subject_id) or abort(404)
+
+
+def known_language(form: Form) -> str:
+    """The one that was chosen; without a choice, that of the page."""
+    return next((code for code, _name in LANGUAGES if code == form.values["language"]), current().language)
 
 
 def known_format(form: Form) -> ReportFormat:

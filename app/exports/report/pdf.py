@@ -21,11 +21,12 @@ import structlog
 
 from app.domain.errors import Refused
 from app.exports.report import cover
-from app.exports.report.cover import ABOUT
+from app.exports.report.cover import ABOUT, Origin
 from app.exports.report.report import Report
 from app.exports.report.section import NONE, Group, Section
 from app.exports.tables import Cell, Row
-from app.words import counted
+from app.wording import current, later, ngettext
+from app.wording import gettext as _
 
 log = structlog.get_logger()
 
@@ -40,11 +41,11 @@ LONGEST_WORD = 28  # Characters, an instant has 25: a longer one might be wider 
 PIECE = 16  # Characters after which it may be broken.
 BREAK = "\u200b"
 LONG_WORD = re.compile(rf"[^\s{BREAK}]{{{LONGEST_WORD},}}")
-MISSING = (
+MISSING = later(
     "Some signs cannot be printed here, and stand as their code point, such as [U+6771]. The data files (XLSX, CSV) "
     "have them as they were written."
 )
-TOO_LONG = "The PDF could not be made within its limits: narrow the period or the site, or take XLSX or CSV."
+TOO_LONG = later("The PDF could not be made within its limits: narrow the period or the site, or take XLSX or CSV.")
 
 
 def write_pdf(file: IO[bytes], report: Report) -> None:
@@ -81,17 +82,18 @@ def typeset(folder: Path, template: Path, shown: Mapping[str, Any], at: dt.datet
 def printed(report: Report) -> dict[str, Any]:
     """Everything that is printed, as texts."""
     front, *sections = report.sections
-    by_name = [[text_of(cell) for cell in row] for row in front.rows() if row[1] != ABOUT]
+    by_name = [[text_of(cell) for cell in row] for row in front.rows() if row[1] != _(ABOUT)]
     names = [column.name for column in cover.PLAN.columns]
     return {
-        "title": f"{report.origin.organisation}: evidence of alerts and answers",
+        "title": _("%(organisation)s: evidence of alerts and answers", organisation=report.origin.organisation),
         "organisation": report.origin.organisation,
-        "language": "en",
-        "about": ABOUT,
-        "footer": f"{report.origin.organisation}, export {report.origin.export_id}",
+        "language": current().language,
+        "about": _(ABOUT),
+        "footer": footer_of(report.origin),
+        "page": _("Page %(page)s of %(pages)s", page="{page}", pages="{pages}"),
         "cover": {"name": front.name, "heading": names, "rows": by_name},
         "sections": [section_on_paper(section) for section in sections],
-        "missing": MISSING,
+        "missing": _(MISSING),
         "is_short": report.scope.asked.subject_id is not None,
     }
 
@@ -100,9 +102,9 @@ def section_on_paper(section: Section) -> dict[str, Any]:
     groups = section.plan.groups
     return {
         "name": section.name,
-        "about": section.plan.about,
+        "about": section.about,
         "count": how_many(section),
-        "heading": ["Row", *(group.name for group in groups)],
+        "heading": [_("Row"), *(group.name for group in groups)],
         "shares": [0, *(group.share for group in groups)],
         "rows": list(islice(rows_on_paper(section), MOST_ROWS)),
     }
@@ -110,10 +112,15 @@ def section_on_paper(section: Section) -> dict[str, Any]:
 
 def how_many(section: Section) -> str:
     if not section.count:
-        return NONE
+        return _(NONE)
     if section.count <= MOST_ROWS:
-        return f"{counted(section.count, 'row')}."
-    return f"The first {MOST_ROWS:,} of {section.count:,} rows. The data files (XLSX, CSV) of the same report have all of them."
+        return ngettext("%(number)d row.", "%(number)d rows.", section.count)
+    cut = later("The first %(most)d of %(count)d rows. The data files (XLSX, CSV) of the same report have all of them.")
+    return _(cut, most=MOST_ROWS, count=section.count)
+
+
+def footer_of(origin: Origin) -> str:
+    return _("%(organisation)s, export %(number)d", organisation=origin.organisation, number=origin.export_id)
 
 
 def rows_on_paper(section: Section) -> Iterator[dict[str, Any]]:
@@ -128,7 +135,7 @@ def rows_on_paper(section: Section) -> Iterator[dict[str, Any]]:
 def cells_of(section: Section, group: Group) -> Callable[[Row], list[tuple[str, str]]]:
     """How the cell of a group is made of a row: the first text bare, each of the others behind its label."""
     place = {column.key: number for number, column in enumerate(section.columns)}
-    names = {column.key: column.name for column in section.columns}
+    names = {column.key.removesuffix("_utc"): _(column.english) for column in section.columns}
 
     def cell(row: Row) -> list[tuple[str, str]]:
         found = [(label_of(key, names), value_of(key, row, place)) for key in group.keys]
@@ -139,7 +146,7 @@ def cells_of(section: Section, group: Group) -> Callable[[Row], list[tuple[str, 
 
 
 def label_of(key: str, names: Mapping[str, str]) -> str:
-    return names[key] if key in names else names[f"{key}_utc"].removesuffix(" (UTC)")
+    return names[key]
 
 
 def value_of(key: str, row: Sequence[Cell], place: Mapping[str, int]) -> str:

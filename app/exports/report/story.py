@@ -25,7 +25,7 @@ from app.queries.report.changes import read_changes
 from app.queries.report.messages import read_answers
 from app.queries.report.scope import Scope
 from app.wording import gettext as _
-from app.wording import ngettext
+from app.wording import later, ngettext, plural
 from app.words import before, moment, word
 
 MOST_ALERTS, MOST_DEEDS = 40, 30  # That are held at all: two pages have room for fewer.
@@ -34,13 +34,21 @@ LONGEST = 320  # Characters of one text: the data files have all of it.
 
 # The words around a story, the same on a page and on paper.
 LEGEND: Mapping[str, str] = {
-    "lead": "Onus watches what lapses or falls due: before each due date it raises an alert once, tells people, and records what they answer. This is how it was known.",
-    "what": "What it is", "label": "What", "value": "Value", "alerts": "Deadlines, and the alerts about them", "row": "Row",
-    "raised": "Alert, raised on", "told": "Told to whom, and how", "answered": "Answered by whom", "deeds": "What was done to it",
-    "at": "When", "by": "By", "deed": "What", "page": "Page", "none": "none",
-    "rows": "The rows have the numbers that they have under Alerts in the data files of the same report. Each time is that of the site, with its offset from UTC.",
-    "read": "That a mail server took a message does not say that somebody read it; what was opened in the app says so.",
+    "lead": later("Onus watches what lapses or falls due: before each due date it raises an alert once, tells people, and records what they answer. This is how it was known."),
+    "what": later("What it is"), "label": later("What"), "value": later("Value"), "alerts": later("Deadlines, and the alerts about them"), "row": later("Row"),
+    "raised": later("Alert, raised on"), "told": later("Told to whom, and how"), "answered": later("Answered by whom"), "deeds": later("What was done to it"),
+    "at": later("When"), "by": later("By"), "deed": later("What"), "page": later("Page"), "none": later("none"),
+    "rows": later("The rows have the numbers that they have under Alerts in the data files of the same report. Each time is that of the site, with its offset from UTC."),
+    "read": later("That a mail server took a message does not say that somebody read it; what was opened in the app says so."),
 }  # fmt: skip
+EARLIER_ALERTS = plural(
+    "And %(number)d earlier alert, which is in the full report (XLSX, CSV, bundle).",
+    "And %(number)d earlier alerts, all in the full report (XLSX, CSV, bundle).",
+)
+EARLIER_DEEDS = plural(
+    "And %(number)d earlier change, which is in the full report (XLSX, CSV, bundle).",
+    "And %(number)d earlier changes, all in the full report (XLSX, CSV, bundle).",
+)
 
 
 @dataclass(frozen=True)
@@ -101,15 +109,11 @@ class Story:
     @property
     def left_out(self) -> str:
         """And 14 earlier alerts, all in the full report; empty where nothing is left out."""
-        one = "And %(number)d earlier alert, which is in the full report (XLSX, CSV, bundle)."
-        many = "And %(number)d earlier alerts, all in the full report (XLSX, CSV, bundle)."
-        return ngettext(one, many, self.earlier) if self.earlier else ""
+        return ngettext(*EARLIER_ALERTS, self.earlier) if self.earlier else ""
 
     @property
     def deeds_left_out(self) -> str:
-        one = "And %(number)d earlier change, which is in the full report (XLSX, CSV, bundle)."
-        many = "And %(number)d earlier changes, all in the full report (XLSX, CSV, bundle)."
-        return ngettext(one, many, self.earlier_deeds) if self.earlier_deeds else ""
+        return ngettext(*EARLIER_DEEDS, self.earlier_deeds) if self.earlier_deeds else ""
 
 
 def read_story(session: Session, scope: Scope) -> Story | None:

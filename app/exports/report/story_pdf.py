@@ -9,11 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from app.exports.report.pdf import MADE, MISSING, broken_up, typeset
+from app.exports.report.pdf import MADE, MISSING, broken_up, footer_of, typeset
 from app.exports.report.report import Report
 from app.exports.report.said import local, utc
 from app.exports.report.story import LEGEND, Story
 from app.version import VERSION
+from app.wording import current
 from app.wording import gettext as _
 
 TEMPLATE = Path(__file__).with_name("story.typ")
@@ -40,14 +41,14 @@ def printed(report: Report, story: Story) -> Mapping[str, Any]:
     shown |= {
         "left_out": story.left_out,
         "deeds_left_out": story.deeds_left_out,
-        "language": "en",
+        "language": current().language,
         "organisation": origin.organisation,
         "legend": {name: _(text) for name, text in LEGEND.items()},
         "made": [
             _("Made at %(local)s = %(utc)s with Onus %(version)s, by: %(by)s.", by=origin.by, local=local(now, zone) or utc(now), utc=utc(now), version=VERSION),
             *([_("Last seal of the trail: %(size)d events, root %(root)s.", size=origin.seal.size, root=origin.seal.root)] if origin.seal else []),
         ],
-        "footer": _("%(organisation)s, export %(number)d", organisation=origin.organisation, number=origin.export_id),
-        "missing": MISSING,
+        "footer": footer_of(origin),
+        "missing": _(MISSING),
     }  # fmt: skip
     return shown

@@ -13,7 +13,7 @@ from app.queries.lateness import Lateness
 from app.queries.report.alerts import AlertFacts
 from app.vocabulary import OF
 from app.wording import gettext as _
-from app.wording import ngettext
+from app.wording import ngettext, plural
 from app.words import before, day, moment, noted, word
 
 MOST_PEOPLE = 6  # Told of one alert by name; the others are counted.
@@ -36,8 +36,8 @@ def _late(days: int, why: Lateness, timezone: str) -> str:
     cause = OF["cause"][why.cause]
     if why.at is None:
         return ngettext("%(number)d day late: %(cause)s.", "%(number)d days late: %(cause)s.", days, cause=cause)
-    one, many = "%(number)d day late: %(cause)s (%(at)s).", "%(number)d days late: %(cause)s (%(at)s)."
-    return ngettext(one, many, days, cause=cause, at=moment(why.at, timezone))
+    since = plural("%(number)d day late: %(cause)s (%(at)s).", "%(number)d days late: %(cause)s (%(at)s).")
+    return ngettext(*since, days, cause=cause, at=moment(why.at, timezone))
 
 
 def word_of(text: str) -> str:

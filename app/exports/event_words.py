@@ -163,6 +163,10 @@ def created(detail: Mapping[str, Any], names: Names) -> str:
 
 def closed(detail: Mapping[str, Any], names: Names) -> str:
     which, outcome = deadline(detail, names), word(detail.get("outcome"), "outcome")
+    if detail.get("source") == "rhythm":
+        return _(
+            "Closed %(deadline)s: the entry comes in another rhythm now, and nobody had acted on it", deadline=which
+        )
     if detail.get("met_on"):
         day = on(detail, "met_on")
         return _("Closed %(deadline)s: %(outcome)s on %(day)s", deadline=which, outcome=outcome, day=day)
@@ -187,6 +191,13 @@ def opened(detail: Mapping[str, Any], names: Names) -> str:
     )
 
 
+def reopened(detail: Mapping[str, Any], names: Names) -> str:
+    which = deadline(detail, names)
+    if detail.get("disproved"):
+        return _("Opened %(deadline)s again; its papers prove it no more", deadline=which)
+    return _("Opened %(deadline)s again", deadline=which)
+
+
 def moved(detail: Mapping[str, Any], _names: Names) -> str:
     days = {"old": on(detail, "old"), "new": on(detail, "new")}
     if detail.get("source") == "whole":
@@ -196,8 +207,8 @@ def moved(detail: Mapping[str, Any], _names: Names) -> str:
 
 def left_behind(detail: Mapping[str, Any], _names: Names) -> str:
     return _(
-        "Could not move the date from %(old)s to %(new)s with its whole, since there is a deadline on that day already. "
-        "Move that one, and this one follows; or move this one yourself",
+        "Could not move the date from %(old)s to %(new)s with its whole, since there is a deadline on that day "
+        "already. Move that one, and this one follows; or move this one yourself",
         old=on(detail, "old"), new=on(detail, "new"),
     )  # fmt: skip
 
@@ -303,7 +314,7 @@ BUILT: Mapping[str, Built] = {
     "subject_released": released,
     "obligation_opened": opened,
     "obligation_closed": closed,
-    "obligation_reopened": of_deadline(later("Opened %(deadline)s again")),
+    "obligation_reopened": reopened,
     "date_moved": moved,
     "part_left_behind": left_behind,
     "paper_added": paper_added,

@@ -68,20 +68,27 @@ class AuditPersonal(Base):
 
 
 class AuditLeaf(Base):
-    """An event as it was sealed: its place, dense from 0, and the bytes that were hashed. Append-only by grants."""
+    """An event as it was sealed: its place, dense from 0, and the bytes that were hashed. Append-only by grants.
+
+    Of an event that went by a policy of retention only the hash of the leaf is left.
+    """
 
     __tablename__ = "audit_leaf"
     __table_args__ = (
         PrimaryKeyConstraint("org_id", "seq"),
         UniqueConstraint("org_id", "event_id"),
         of_org("event_id", "audit_event"),
+        CheckConstraint(
+            "num_nonnulls(content, hash) = 1 and (content is null) = (event_id is null)", name="whole_or_hash"
+        ),
     )
 
     org_id: Mapped[int]
     seq: Mapped[int]
-    event_id: Mapped[int]
-    content: Mapped[bytes]
+    event_id: Mapped[int | None]
+    content: Mapped[bytes | None]
     sealed_at: Mapped[dt.datetime]
+    hash: Mapped[bytes | None]
 
 
 class AuditCheckpoint(Base):

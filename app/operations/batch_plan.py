@@ -24,7 +24,9 @@ from app.domain.errors import Refused, UnusableZone
 from app.domain.folding import clean_text
 from app.models import Member, MemberSite, Post
 from app.operations import documents, typed
+from app.operations.absences import days_of_today
 from app.operations.documents import Paper
+from app.operations.presence import check_here
 from app.operations.register import NEXT, NOW
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -221,8 +223,9 @@ def _check_owner(act: Act, order: Order) -> None:
         return
     of = select(Member).where(Member.org_id == act.org, Member.id == order.member_id)
     member = act.session.scalars(of).one_or_none()
-    if member is None or not member.is_active:
+    if member is None:
         raise Refused("Whoever was chosen is not there any more: choose somebody else.")
+    check_here(member, days_of_today(act)[1])
 
 
 def plan(act: Act, order: Order, ids: Sequence[int]) -> Plan:

@@ -1,4 +1,4 @@
-"""Obligations: opened, moved, closed, reopened and filed. A due date is a date at the site of its subject (P6).
+"""Obligations: opened, moved, closed and filed. A due date is a date at the site of its subject (P6).
 
 Each function locks the row that it changes, so that of two people who do the same at once exactly one does it.
 """
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from app.domain import recurrences
-from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
+from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome
 from app.domain.calendars import DAY, LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
@@ -286,22 +286,6 @@ def _put_on(act: Act, obligation: Obligation, to: dt.date, reason: MoveReason, n
     detail: dict[str, Any] = {"old": iso(old), "new": iso(to), "reason": reason, "note": note}
     act.record("date_moved", subject_id=subject_id, obligation_id=obligation.id, **detail)
     follow(act, [subject_id])
-
-
-def reopen(act: Act, obligation_id: int, reason: str | None, note: str = "") -> bool:
-    """Open it again; how it had been closed stays in the trail."""
-    why, noted = typed.code(ReopenReason, reason, later("a reason for reopening")), typed.note(note)
-    obligation, subject = _locked(act, obligation_id)
-    if obligation.closed_at is None:
-        return False
-    old = {"outcome": obligation.outcome, "met_on": iso(obligation.met_on), "reason": obligation.reason}
-    obligation.closed_at = obligation.closed_by = obligation.met_on = None
-    obligation.outcome = obligation.reason = None
-    obligation.note = ""
-    changed(act, subject_id=subject.id)
-    detail: dict[str, Any] = {"due_on": iso(obligation.due_on), "old": old, "reason": why, "note": noted}
-    act.record("obligation_reopened", subject_id=subject.id, obligation_id=obligation_id, **detail)
-    return True
 
 
 def file(

@@ -24,10 +24,11 @@ from app.ledger.queue import changed
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.models import Kind, Member, Obligation, Site, Subject
-from app.operations import typed
+from app.operations import rhythms, typed
 from app.operations.obligations import open_obligation
 from app.operations.parts import check_place, count_parts
-from app.operations.people import check_may_see, find_site, may_see, site_today
+from app.operations.people import check_may_see, find_site, known_day, may_see, site_today
+from app.operations.presence import check_here
 from app.operations.typed import iso
 from app.trail.act import Act
 from app.wording import later
@@ -85,7 +86,7 @@ class Entry:
 def add_subject(act: Act, entry: Entry) -> int:
     """Add the entry, with one open obligation if it has a due date.
 
-    Refused for a reference that the site already has, and for an owner or holder who may not see the site.
+    Refused for a reference that the site already has, and for an owner or holder who is gone or may not see the site.
     """
     site = _open_site(act, entry.site_id)
     if entry.owner_member_id is not None and entry.owner_post_id is not None:
@@ -93,7 +94,7 @@ def add_subject(act: Act, entry: Entry) -> int:
         raise Refused(words, reference=quoted(entry.reference))
     for member_id in (entry.owner_member_id, entry.holder_id):
         if member_id is not None:
-            check_may_see(act, _member(act, member_id), site)
+            _check_assignable(act, site, member_id)
     if entry.due_from and entry.due_on is not None:
         raise Refused("The due date is a day of its own, or follows that of the whole: leave one of the two out.")
     if entry.due_from and entry.recurrence:
@@ -178,6 +179,7 @@ def amend(
     changed(act, subject_id=subject.id)
     act.record("subject_changed", subject_id=subject.id, old=old, new=new)
     if new.keys() & {"recurrence", "recurrence_basis"}:
+        rhythms.let_go(act, [subject.id])
         subject.series_through = subject.series_next = None  # From now on, by the day that it was counted from.
         _go_on(act, subject)
     return True
@@ -206,7 +208,7 @@ def assign(act: Act, subject: Subject, *, member_id: int | None = None, post_id:
     if old == new:
         return False
     if member_id is not None:
-        _check_assignable(act, subject, member_id)
+        _check_assignable(act, _site(act, subject.site_id), member_id)
     subject.owner_member_id, subject.owner_post_id = member_id, post_id
     changed(act, subject_id=subject.id)
     act.record("subject_assigned", subject_id=subject.id, old=old, new=new)
@@ -218,18 +220,17 @@ def assign_holder(act: Act, subject: Subject, member_id: int | None) -> bool:
     if old == member_id:
         return False
     if member_id is not None:
-        _check_assignable(act, subject, member_id)
+        _check_assignable(act, _site(act, subject.site_id), member_id)
     subject.holder_id = member_id
     changed(act, subject_id=subject.id)
     act.record("holder_assigned", subject_id=subject.id, old=old, new=member_id)
     return True
 
 
-def _check_assignable(act: Act, subject: Subject, member_id: int) -> None:
+def _check_assignable(act: Act, site: Site, member_id: int) -> None:
     member = _member(act, member_id)
-    if not member.is_active:
-        raise Refused("%(name)s is disabled: choose somebody else, or enable them first.", name=member.name)
-    check_may_see(act, member, _site(act, subject.site_id))
+    check_here(member, known_day(act, site.id))
+    check_may_see(act, member, site)
 
 
 def snooze(act: Act, subject: Subject, until: dt.date, reason: str | None, note: str = "") -> bool:

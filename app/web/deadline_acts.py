@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.domain.acts import CloseReason, MoveReason, Outcome, ReopenReason
-from app.operations import documents, obligations
+from app.operations import documents, obligations, reopenings
 from app.queries.entry import Deadline, Entry
 from app.vocabulary import OF
 from app.web.entry_acts import Call, Deed, Do, is_alive, note
@@ -77,9 +77,16 @@ def close_says(call: Call) -> str:
     )  # fmt: skip
 
 
+def reopen_says(_: Call) -> str:
+    return gettext(
+        "How it was closed stays in the history. If it was not done after all, its papers prove it no more, and "
+        "whoever said that it is done is told so with your note."
+    )
+
+
 def reopen(call: Call) -> Do:
     reason = call.code("reason", ReopenReason)
-    return lambda: obligations.reopen(call.act, call.obligation_id, reason, call.note)
+    return lambda: reopenings.reopen(call.act, call.obligation_id, reason, call.note)
 
 
 def move(call: Call) -> Do:
@@ -123,6 +130,6 @@ DEADLINE_DEEDS: Mapping[str, Deed] = {
         later("Open the deadline again"), later("Open it again"), reopen,
         lambda _, deadline: deadline is not None and not deadline.is_open,
         lambda _: (Field("reason", gettext("Reason"), "radio", words_of("reopen_reason", ReopenReason)), note()),
-        says=lambda _: gettext("How it was closed stays in the history."), is_of_deadline=True,
+        says=reopen_says, is_of_deadline=True,
     ),
 }  # fmt: skip

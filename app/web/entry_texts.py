@@ -12,7 +12,7 @@ from typing import Any
 
 from app.domain import thresholds
 from app.domain.acts import Basis
-from app.operations import kinds, register
+from app.operations import kinds, register, rhythms
 from app.queries.register_choices import Candidate, read_kinds
 from app.queries.sight import Sight
 from app.web.access import Visit
@@ -21,7 +21,8 @@ from app.web.entry_fields import Field, Options, offered, typed_day, words_of
 from app.web.entry_parts import place_fields
 from app.web.entry_people import candidates_for, check_site, holders, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
-from app.wording import gettext, later
+from app.wording import gettext, later, listed, ngettext
+from app.words import day
 
 NEVER = later("never")  # Typed for a recurrence, in the reader's language or in English: not that of the kind either.
 EVERY = later(
@@ -136,8 +137,23 @@ def save(call: Call) -> None:
     register.assign_holder(act, subject, int(text(form, "holder")) if text(form, "holder") else None)
 
 
+def edit_says(call: Call) -> str:
+    """What another rhythm would do to the dates ahead that the calendar has opened."""
+    ahead = [day(one.due_on) for one in rhythms.untouched_ahead(call.act, [call.subject.id])]
+    if not ahead:
+        return ""
+    return ngettext(
+        "Opened by the calendar, and not acted on yet: %(days)s. If you change how often it comes again, or how that "
+        "is counted, the date stays only if the new rhythm has it.",
+        "Opened by the calendar, and not acted on yet: %(days)s. If you change how often it comes again, or how that "
+        "is counted, only those stay that the new rhythm has.",
+        len(ahead),
+        days=listed(ahead),
+    )
+
+
 EDITING: Mapping[str, Deed] = {
-    "edit": Deed(later("Change the entry"), later("Save"), edit, lambda *_: True, edit_fields, edit_holds),
+    "edit": Deed(later("Change the entry"), later("Save"), edit, lambda *_: True, edit_fields, edit_holds, edit_says),
 }
 
 

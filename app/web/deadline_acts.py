@@ -11,6 +11,7 @@ from app.vocabulary import OF
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
 from app.web.entry_fields import Field, Options, offered, words_of
 from app.web.paper_acts import FILE_HINT, file_of
+from app.wording import gettext
 from app.words import day, every
 
 NOT_DONE = "not_done"
@@ -24,7 +25,9 @@ HOW: Options = (
 def close(call: Call) -> Do:
     """Done, with its proof, or failed on a day; or closed without doing it, for a reason."""
     how = offered(call.form, "how", HOW) or Outcome.met.value
-    note, member_id = call.note, call.visit.person.member_id
+    note, member_id, retest_on = call.note, call.visit.person.member_id, call.day("retest_on")
+    if retest_on is not None and how != Outcome.failed:
+        call.form.faults["retest_on"] = gettext("Only what failed is tested again: leave this out.")
     if how == NOT_DONE:
         reason = call.code("reason", CloseReason, "Choose why it is closed without doing it.")
         wrong = reason == CloseReason.entered_in_error
@@ -38,7 +41,7 @@ def close(call: Call) -> Do:
     if how == Outcome.met:
         proof = proof_of(call)
         return lambda: documents.close_with(call.act, call.obligation_id, proof, met_on, note, member_id)
-    return lambda: obligations.close(call.act, call.obligation_id, how, met_on, note=note, member_id=member_id)
+    return lambda: obligations.fail(call.act, call.obligation_id, met_on, retest_on, note, member_id)
 
 
 def proof_of(call: Call) -> documents.Paper:
@@ -52,6 +55,10 @@ def close_fields(call: Call) -> Sequence[Field]:
     return (
         Field("how", "How was it closed?", "radio", HOW),
         Field("met_on", "Done on", "day", hint="Not needed where it is closed without doing it."),
+        Field(
+            "retest_on", gettext("Re-test due on"), "day",
+            hint=gettext("Only where it failed. Empty: no day is fixed yet, and nothing comes again by itself."),
+        ),
         Field("number", "Number of the proof", hint=says),
         Field("file", "File of the proof", "file", hint=FILE_HINT),
         Field(

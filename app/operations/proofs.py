@@ -14,8 +14,10 @@ def ask(act: Act, obligation: Obligation, subject: Subject) -> None:
     needed = select(Kind.proof_needed).where(Kind.org_id == act.org, Kind.id == subject.kind_id)
     if act.session.scalars(needed).one() and not is_there(act, obligation):
         raise Refused(
-            f"Proof is needed to close the deadline {obligation.due_on} of {subject.reference} as done: give the "
-            "number or the file of a paper."
+            "Proof is needed to close the deadline %(day)s of %(reference)s as done: give the number or the file of a "
+            "paper.",
+            day=obligation.due_on,
+            reference=subject.reference,
         )
 
 

@@ -1,4 +1,7 @@
-"""The register as a table in the words of the screens, for a file. An import of ours understands it again."""
+"""The register as a table in the words of the screens, for a file. An import of ours understands it again.
+
+The heads of its columns are English in every language: they are a file format. What stands under them is the reader's.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from app.domain.acts import Basis
 from app.exports.tables import Format, Row
 from app.queries.register_export import Exported
 from app.web.tags import tags_of
+from app.wording import gettext
 
 # The responsible by name is for people; by e-mail, number or `post:NAME` it is what an import reads. So is the basis
 # of a recurrence by its code.
@@ -25,7 +29,8 @@ def row_of(one: Exported) -> Row:
     line = one.line
     return (
         line.reference, line.title, line.kind, line.site, line.whole_reference,
-        line.owner or (f"{line.owner_post} (post)" if line.owner_post else None), one.owner, one.holder,
+        line.owner or (gettext("%(post)s (post)", post=line.owner_post) if line.owner_post else None),
+        one.owner, one.holder,
         line.due_on or NO_DATE, line.days_left, "; ".join(tag.words for tag in tags_of(line)), one.recurrence,
         (one.recurrence_basis or Basis.due.value) if one.recurrence else None, one.due_from, one.legal_basis, one.notes,
     )  # fmt: skip

@@ -30,9 +30,7 @@ from bench.house import House, free_port, machine
 
 OBLIGATIONS = 100_000
 TURNS = 3  # Of each kind: the first one of all warms up the caches, and is not counted.
-EVENTS = re.compile(
-    r"\), event as \(.*?from event\)", re.DOTALL
-)  # What is cut out.
+EVENTS = re.compile(r"\), event as \(.*?from event\)", re.DOTALL)  # What is cut out.
 
 FILL = """
 set onus.org = '1';

@@ -1,6 +1,8 @@
 // What htmx does not do by itself: say what failed, and keep a button from being pressed twice. The pages work without.
 "use strict";
 
+const refused = () => document.getElementById("refused").dataset; // The words, in the language of the page.
+
 const say = (id, words) => {
   const region = document.getElementById(id);
   region.textContent = words;
@@ -11,11 +13,11 @@ const say = (id, words) => {
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
   const words = (answer.getResponseHeader("Content-Type") || "").startsWith("text/plain") ? answer.responseText : "";
-  say("refused", words || "This did not work. Nothing was changed; it is safe to try again.");
+  say("refused", words || refused().failed);
 });
 
 document.addEventListener("htmx:sendError", () => {
-  say("refused", "Onus cannot be reached. Nothing was changed; try again when you are connected.");
+  say("refused", refused().unreached);
 });
 
 document.addEventListener("htmx:afterRequest", (event) => {

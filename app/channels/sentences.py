@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from app.channels.message import one_line, some_lines
 from app.domain.delivery import Because
 from app.domain.letters import NAMED_AT_MOST, Contact, Letter, Notice
-from app.wording import Wording
+from app.wording import Wording, later
 
+THIS_YEAR, ANY_YEAR, DATE = later("EEEE, d MMMM"), later("EEEE, d MMMM y"), later("d MMMM y")
 EXPIRES = "expires"  # A paper expires; whatever else falls due.
 NAMES_AT_MOST = 10  # People named in one line; the rest is counted.
 LONGEST_TITLE = 120  # Characters of a title in a subject: what a mailbox can show, and more.
@@ -50,7 +51,7 @@ class Sentences:
             "place": f"{one_line(letter.organisation)} · {one_line(first.site)}",
             "left": self.left(first),
             "title": in_subject(first),
-            "day": self.wording.day(first.asked_on or first.due_on, "EEEE, d MMMM" if same_year else "EEEE, d MMMM y"),
+            "day": self.wording.day(first.asked_on or first.due_on, THIS_YEAR if same_year else ANY_YEAR),
         }
         if more == 0:
             return _("[%(place)s] %(left)s: %(title)s (%(day)s)", **places)
@@ -95,8 +96,8 @@ class Sentences:
     def due(self, notice: Notice) -> str:
         """The same as a sentence, with the date."""
         if notice.asked_on and notice.filed_on:
-            return self.filed(self.wording.day(notice.filed_on, "d MMMM y"), one_line(notice.receipt or ""))
-        day = self.wording.day(notice.due_on, "EEEE, d MMMM y")
+            return self.filed(self.wording.day(notice.filed_on, DATE), one_line(notice.receipt or ""))
+        day = self.wording.day(notice.due_on, ANY_YEAR)
         said = self.expires if notice.wording == EXPIRES else self.falls_due
         return said(notice.days_left, day)
 
@@ -144,7 +145,7 @@ class Sentences:
     def moved(self, notice: Notice) -> str | None:
         if notice.first_due_on == notice.due_on or notice.asked_on:
             return None
-        day = self.wording.day(notice.first_due_on, "d MMMM y")
+        day = self.wording.day(notice.first_due_on, DATE)
         return self.wording.gettext("The date was moved: at first it was %(day)s.", day=day)
 
     def entry(self, notice: Notice) -> str:

@@ -8,7 +8,20 @@ LONGEST_QUOTE = 60
 
 
 class Refused(Exception):
-    """Input that is refused. Its text is one clear sentence: what is wrong, and what to do."""
+    """Input that is refused. Its text is one clear sentence: what is wrong, and what to do.
+
+    The sentence is English and whole, with named places: `Refused("There is no entry %(reference)s.", reference=…)`.
+    What is fixed and what was given stay apart, so that `wording.said` can say it in the reader's language. A place may
+    be another refusal. Without places the sentence is taken as it is.
+    """
+
+    def __init__(self, sentence: str, /, **places: object) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.places = places
+
+    def __str__(self) -> str:
+        return self.sentence % self.places if self.places else self.sentence
 
 
 class UnusableZone(Refused):

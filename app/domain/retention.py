@@ -57,10 +57,13 @@ class Policy:
 def policy_of(ages: Mapping[Kept, str], words: str) -> Policy:
     """A policy that names at least one kind, and itself in one line. Raises Refused."""
     if not ages:
-        raise Refused(f"name what goes, and at which age: {', '.join(f'--{one} 2y' for one in Kept)}")
+        options = ", ".join(f"--{one} 2y" for one in Kept)
+        raise Refused("name what goes, and at which age: %(options)s", options=options)
     said = " ".join(words.split())
     if len(said) > MOST_WORDS:
-        raise Refused(f"the policy has {len(said)} characters: name it in {MOST_WORDS} at most")
+        raise Refused(
+            "the policy has %(length)d characters: name it in %(most)d at most", length=len(said), most=MOST_WORDS
+        )
     return Policy(ages, said)
 
 
@@ -68,11 +71,11 @@ def reach_of(age: str, now: dt.datetime) -> dt.datetime:
     """The instant this age ago, by the calendar. Raises Refused for what is no age, or younger than ninety days."""
     found = AGE.fullmatch(age)
     if found is None:
-        raise Refused(f"{quoted(age)} is no age: write 10y, 18m, 26w or 400d")
+        raise Refused("%(age)s is no age: write 10y, 18m, 26w or 400d", age=quoted(age))
     try:
         reach = now - relativedelta(**{UNITS[found[2]]: int(found[1])})  # type: ignore[arg-type]
     except (ValueError, OverflowError):
-        raise Refused(f"{quoted(age)} is longer than there are dates: nothing is that old") from None
+        raise Refused("%(age)s is longer than there are dates: nothing is that old", age=quoted(age)) from None
     if now - reach < AT_LEAST:
-        raise Refused(f"{age} is too young: whatever is of the last {AT_LEAST.days} days stays")
+        raise Refused("%(age)s is too young: all of the last %(days)d days stays", age=age, days=AT_LEAST.days)
     return reach

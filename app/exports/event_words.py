@@ -10,7 +10,8 @@ from typing import Any
 from app.domain.acts import NextFrom
 from app.domain.delivery import Resolution, State
 from app.queries.entry_history import Event, History, Names
-from app.words import OF, before, counted, day, every, moment, word
+from app.vocabulary import OF
+from app.words import before, counted, day, every, moment, word
 
 SCHEDULER, OPERATOR = "system:scheduler", "system:operator"
 EMPTY = "nothing"

@@ -10,7 +10,7 @@ from app.domain.errors import Refused
 from app.models import Member
 from app.trail.act import Act
 
-NO_ADDRESS = "{} has no e-mail address: enter one under People, then the seal of each day can be mailed there."
+NO_ADDRESS = "%(name)s has no e-mail address: enter one under People, then the seal of each day can be mailed there."
 
 
 def choose(act: Act, member_ids: Collection[int]) -> bool:
@@ -29,7 +29,7 @@ def set_reader(act: Act, member_id: int, wanted: bool) -> bool:
     if member.daily_checkpoint is wanted:
         return False
     if wanted and not member.email:
-        raise Refused(NO_ADDRESS.format(member.name))
+        raise Refused(NO_ADDRESS, name=member.name)
     member.daily_checkpoint = wanted
     act.session.flush()
     act.record("daily_checkpoint_changed", member_id=member_id, old=not wanted, new=wanted)

@@ -15,6 +15,7 @@ from app.models import AlertRule
 from app.queries.guards import MailState, problems_of_clocks, read_mail
 from app.queries.held import count_held
 from app.queries.watch import read_hold
+from app.wording import gettext
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,16 @@ class Stops:
     def problems(self) -> Iterator[str]:
         """In short, for the board of the Today page; the banners say what is to be done."""
         if self.mail.open_since is not None:
-            yield "no e-mail leaves, since the mail server cannot be used"
+            yield gettext("no e-mail leaves, since the mail server cannot be used")
         yield from self.halts
 
     @property
     def halts(self) -> Iterator[str]:
         """Those that stop more than e-mail."""
         if self.hold is not None:
-            yield "all messages are held until a person lets them go"
+            yield gettext("all messages are held until a person lets them go")
         if self.clocks_apart:
-            yield "nothing is raised or sent, since the clocks are apart"
+            yield gettext("nothing is raised or sent, since the clocks are apart")
 
 
 def read_stops(session: Session, org: int, now: dt.datetime, settings: Settings) -> Stops:
@@ -71,5 +72,5 @@ def read_stops(session: Session, org: int, now: dt.datetime, settings: Settings)
     on = (AlertRule.org_id == org, AlertRule.is_active, literal(str(Channel.email)) == any_(AlertRule.channels))
     uses_email = session.execute(select(AlertRule.id).where(*on).limit(1)).first() is not None
     found = read_hold(session, org)
-    hold = HoldState(found.held_at, found.cause, count_held(session, org)) if found else None
+    hold = HoldState(found.held_at, gettext(found.cause), count_held(session, org)) if found else None
     return Stops(mail, uses_email, hold, any(problems_of_clocks(now, settings)))

@@ -21,6 +21,7 @@ class Login:
     account_id: int
     email: str
     name: str
+    locale: str
     password_hash: str | None
 
 
@@ -42,11 +43,14 @@ class Person:
     member_id: int
     name: str
     role: Role
+    locale: str
 
 
 def find_login(session: Session, *, email: str | None = None, account_id: int | None = None) -> Login | None:
     """The active account of this address, or of this number."""
-    query = select(Account.id, Account.email, Account.name, Account.password_hash).where(Account.is_active)
+    query = select(Account.id, Account.email, Account.name, Account.locale, Account.password_hash).where(
+        Account.is_active
+    )
     query = query.where(
         func.lower(Account.email) == (email or "").strip().lower() if email else Account.id == account_id
     )
@@ -69,7 +73,7 @@ def find_place(session: Session, slug: str) -> Place | None:
 
 def find_person(session: Session, org: int, account_id: int, today: dt.date) -> Person | None:
     """The member with this account, unless disabled, gone, or past the last day that was granted."""
-    query = select(Member.id, Member.name, Member.role).where(
+    query = select(Member.id, Member.name, Member.role, Member.locale).where(
         Member.org_id == org,
         Member.account_id == account_id,
         Member.is_active,
@@ -77,4 +81,4 @@ def find_person(session: Session, org: int, account_id: int, today: dt.date) -> 
         Member.valid_until.is_(None) | (Member.valid_until >= today),
     )
     row = session.execute(query).one_or_none()
-    return Person(row.id, row.name, Role(row.role)) if row else None
+    return Person(row.id, row.name, Role(row.role), row.locale) if row else None

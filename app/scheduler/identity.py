@@ -14,6 +14,8 @@ from typing import NamedTuple
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.wording import later
+
 # The timeline of the log that is written now: the control file would say it only after the next checkpoint.
 PRESENT = """
 select system_identifier || '/' || cast(cast('delivery' as regclass) as oid) as system_identifier,
@@ -77,9 +79,9 @@ def change_of(session: Session) -> str | None:
     if known is None or now is None:
         return None
     if known.server != now.server:
-        return "the database was restored into another server"
+        return later("the database was restored into another server")
     if known.table not in ("", now.table):
-        return "the database was restored from a dump"
+        return later("the database was restored from a dump")
     if known.timeline_id != now.timeline_id:
         return f"the database was restored or failed over (timeline {known.timeline_id} became {now.timeline_id})"
     return None

@@ -21,9 +21,10 @@ from app.web import (
     headers,
     import_mistakes,
     inbox,
+    languages,
     my_alerts,
     phones,
-    rules,
+    rule_preview,
     session,
     settings_pages,
     today,
@@ -59,12 +60,13 @@ def serve(app: Flask) -> None:
     login.init_app(app, add_context_processor=False)
     headers.register(app)
     errors.register(app)
+    languages.register(app)
     word_filters.register(app)
     app.jinja_env.globals.update(hours_words=hours_words)
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, checkpoints, phones,
+        assets, front, session, today, answer_checks, import_mistakes, rule_preview, inbox, checkpoints, phones,
         calendar_pages, calendar_feed, away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)

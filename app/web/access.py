@@ -26,6 +26,7 @@ from app.extensions import login
 from app.queries.refusals import ACCESS, SIGN_IN, is_noted
 from app.queries.visitors import Person, Place, find_login, find_person, find_place, places
 from app.trail.act import STRANGER, Act, member_actor
+from app.wording import speak
 
 P = ParamSpec("P")
 View = Callable[..., ResponseReturnValue]
@@ -72,7 +73,10 @@ class Visit:
 def load_principal(account_id: str) -> Principal | None:
     with transaction() as session:
         found = find_login(session, account_id=int(account_id)) if account_id.isdecimal() else None
-    return Principal(found.account_id, found.name) if found else None
+    if found is None:
+        return None
+    speak(found.locale)
+    return Principal(found.account_id, found.name)
 
 
 def public(view: View) -> View:
@@ -158,6 +162,7 @@ def enter(session: Any, slug: str) -> Visit | None:
     person = find_person(session, place.org, current_user.id, day_of(place, now))
     if person is None:
         return None
+    speak(person.locale)
     return Visit(Act(session, place.org, now, member_actor(person.member_id)), place, person, current_user.only_answers)
 
 

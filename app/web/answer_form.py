@@ -22,6 +22,7 @@ from app.web.entry_fields import in_words, typed_day
 from app.web.entry_people import MEMBER, POST, candidates_for
 from app.web.listing import sight_of
 from app.web.typed_form import Form, sent
+from app.wording import said
 
 FILES = ("photo", "file")
 TEXTS = ("answer", "until_on", "done_on", "note", "whose")
@@ -93,9 +94,9 @@ def names_offered(visit: Visit, alerts: Sequence[Alert]) -> list[str]:
 
 def place(form: Form, refused: Refused) -> None:
     """Put the words of a refusal beside the field that they are about, else above the form."""
-    words = in_words(str(refused))
+    english, words = str(refused), in_words(said(refused))
     for begins, name in (("Until ", "until_on"), ("The day it was done ", "done_on"), ("The note ", "note")):
-        if words.startswith(begins):
+        if english.startswith(begins):
             form.faults[name] = words
             return
     form.refusal = words

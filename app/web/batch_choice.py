@@ -19,6 +19,7 @@ from app.queries.sight import Sight
 from app.web.access import Visit
 from app.web.listing import sight_of
 from app.web.register import asked, number, read_filters
+from app.wording import said
 
 LISTED = 20  # Entries of the choice that a page names.
 TICKED, PAGE, ALL, IDS = "ticked", "page", "all", "ids"
@@ -57,7 +58,7 @@ class Choice:
         try:
             batch_acts.check_size(self.ids)
         except Refused as refused:
-            return str(refused)
+            return said(refused)
         return None
 
 

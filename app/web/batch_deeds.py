@@ -13,6 +13,7 @@ from app.domain.batches import BatchAct, Left, Several
 from app.operations import documents, register
 from app.operations.batch_plan import Order, Step
 from app.queries.sight import Sight
+from app.vocabulary import OF
 from app.web.access import Visit
 from app.web.entry_acts import NOTE, STARTS
 from app.web.entry_fields import Field, Options, offered, typed_code, typed_day, words_of
@@ -20,7 +21,7 @@ from app.web.entry_people import candidates_for, owner_of, responsibles
 from app.web.paper_acts import FIELDS as PAPER_FIELDS
 from app.web.paper_acts import FILE_HINT
 from app.web.typed_form import Form
-from app.words import OF, day, word
+from app.words import day, word
 
 BY, TO = "by", "to"
 LATER, EARLIER = "later", "earlier"

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from app.domain.acts import CloseReason, MoveReason, Outcome, ReopenReason
 from app.operations import documents, obligations
 from app.queries.entry import Deadline, Entry
+from app.vocabulary import OF
 from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
 from app.web.entry_fields import Field, Options, offered, words_of
 from app.web.paper_acts import FILE_HINT, file_of
-from app.words import OF, day, every
+from app.words import day, every
 
 NOT_DONE = "not_done"
 HOW: Options = (

@@ -12,8 +12,9 @@ from app.domain.errors import UnusableZone
 from app.domain.thresholds import asked_on, parse
 from app.queries.entry_alerts import Alert, AlertPage, Message
 from app.queries.held_back import HeldBack
+from app.vocabulary import OF
 from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
-from app.words import OF, UNITS, before, counted, day, word
+from app.words import UNITS, before, counted, day, word
 
 
 @dataclass(frozen=True)

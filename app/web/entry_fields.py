@@ -15,8 +15,10 @@ from typing import TypeVar
 from flask import request
 
 from app.domain.errors import Refused, quoted
+from app.vocabulary import OF
 from app.web.typed_form import Form
-from app.words import OF, day
+from app.wording import said
+from app.words import day
 
 ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 NO_LINE = "Choose one of the list."
@@ -88,9 +90,9 @@ def _sent(field: Field) -> str:
 
 def place(form: Form, refused: Refused) -> None:
     """Put the words of a refusal beside the field that they are about."""
-    words = in_words(str(refused))
-    for said, name in BESIDE:
-        if said in words and name in form.values:
+    english, words = str(refused), in_words(said(refused))
+    for about, name in BESIDE:
+        if about in english and name in form.values:
             form.faults[name] = words
             return
     form.refusal = words

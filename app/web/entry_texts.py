@@ -15,13 +15,13 @@ from app.domain.acts import Basis
 from app.operations import kinds, register
 from app.queries.register_choices import Candidate, read_kinds
 from app.queries.sight import Sight
+from app.vocabulary import OF
 from app.web.access import Visit
 from app.web.entry_acts import Call, Deed, Do
 from app.web.entry_fields import Field, Options, offered, typed_day
 from app.web.entry_parts import PLACE
 from app.web.entry_people import candidates_for, check_site, holders, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
-from app.words import OF
 
 NEVER = "never"  # Typed for a recurrence: not that of the kind either.
 EVERY = (

@@ -17,27 +17,43 @@ from werkzeug.exceptions import HTTPException
 from app.database import LOST
 from app.extensions import login
 from app.web.hypermedia import VARY, current_page, is_htmx
+from app.wording import gettext, later
 
 log = structlog.get_logger()
 
 CALENDARS = "/calendar/"  # Whoever knows what follows reads the calendar.
 
 WORDS = {
-    400: ("This cannot be read", "The page sent something that Onus does not understand. Reload it and try again."),
-    403: ("Not for your role", "Your role does not include this. Ask an administrator of your organisation."),
-    404: ("Not found", "There is nothing at this address, or nothing that you may see."),
-    405: ("Not possible here", "This address does not do that. Go back and use the buttons of the page."),
-    413: (
-        "Too large",
-        "What was sent is larger than Onus accepts: a register has at most 10 MB, a paper 20 MB.",
+    400: (
+        later("This cannot be read"),
+        later("The page sent something that Onus does not understand. Reload it and try again."),
     ),
-    500: ("A fault of ours", "Something went wrong here. Nothing of what you sent was kept; it is safe to try again."),
-    503: ("The database cannot be reached", "Nothing of what you sent was kept. Try again in a minute."),
+    403: (
+        later("Not for your role"),
+        later("Your role does not include this. Ask an administrator of your organisation."),
+    ),
+    404: (later("Not found"), later("There is nothing at this address, or nothing that you may see.")),
+    405: (
+        later("Not possible here"),
+        later("This address does not do that. Go back and use the buttons of the page."),
+    ),
+    413: (
+        later("Too large"),
+        later("What was sent is larger than Onus accepts: a register has at most 10 MB, a paper 20 MB."),
+    ),
+    500: (
+        later("A fault of ours"),
+        later("Something went wrong here. Nothing of what you sent was kept; it is safe to try again."),
+    ),
+    503: (
+        later("The database cannot be reached"),
+        later("Nothing of what you sent was kept. Try again in a minute."),
+    ),
 }
 
 
 def explain(status: int) -> Response:
-    title, words = WORDS.get(status, WORDS[400 if status < 500 else 500])
+    title, words = map(gettext, WORDS.get(status, WORDS[400 if status < 500 else 500]))
     if is_htmx():
         return make_response(words, status, {"Content-Type": "text/plain; charset=utf-8", "Vary": VARY})
     return make_response(render_template("errors/error.html", title=title, words=words), status, {"Vary": VARY})

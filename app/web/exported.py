@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.exports.tables import Format, Row
 from app.queries.register_export import Exported
+from app.vocabulary import OF
 from app.web.tags import tags_of
-from app.words import OF
 
 # The responsible by name is for people; by e-mail or number it is what an import reads.
 HEADER = (

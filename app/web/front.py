@@ -18,10 +18,13 @@ from app.queries.visitors import places
 from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_hold, read_schedulers
 from app.version import VERSION
 from app.web.access import public
+from app.wording import ENGLISH, gettext, later, ngettext, spoken
 
 pages = Blueprint("front", __name__)
 
-CLOCKS_APART = "the clocks of the database and of this host are apart: nothing is raised or sent until one is set right"
+CLOCKS_APART = later(
+    "the clocks of the database and of this host are apart: nothing is raised or sent until one is set right"
+)
 
 
 @dataclass(frozen=True)
@@ -54,18 +57,26 @@ def read_pulse() -> Pulse:
             may_be_held = places(session) if changed_at(session) is not None else []
         held = sum(is_held(place.org) for place in may_be_held)
     except LOST:
-        return Pulse(VERSION, [], None, ["the database cannot be reached"])
+        return Pulse(VERSION, [], None, [gettext("the database cannot be reached")])
     seals = [row.sealed_at for row in schedulers if row.sealed_at]
     seal_age = int((now - max(seals)).total_seconds()) if seals else None
     scans = [row.scanned_at for row in schedulers if row.alive and row.scanned_at]
     age = int((now - max(scans)).total_seconds()) if scans else None
     problems = [
         *problems_of_schedulers(schedulers, now, patience(settings())),
-        *(CLOCKS_APART for _ in problems_of_clocks(now, settings())),
+        *(gettext(CLOCKS_APART) for _ in problems_of_clocks(now, settings())),
         *problems_of_mail(mail),
-        *([f"since the database was restored all messages of {held} of the organisations are held"] if held else []),
+        *([words_of_held(held)] if held else []),
     ]
     return Pulse(VERSION, schedulers, age, problems, seal_age, is_sealing(seals, now), mail, held)
+
+
+def words_of_held(organisations: int) -> str:
+    return ngettext(
+        "since the database was restored all messages of %(number)d organisation are held",
+        "since the database was restored all messages of %(number)d of the organisations are held",
+        organisations,
+    )
 
 
 def is_held(org: int) -> bool:
@@ -97,7 +108,8 @@ def index() -> ResponseReturnValue:
 @pages.get("/healthz")
 @public
 def healthz() -> ResponseReturnValue:
-    pulse = read_pulse()
+    with spoken(ENGLISH):  # Whoever it is that watches over machines looks for the same words.
+        pulse = read_pulse()
     shown: dict[str, Any] = {
         "healthy": pulse.is_healthy,
         "problems": pulse.problems,

@@ -17,6 +17,7 @@ from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_results import pages, run_of
 from app.web.mistake_view import to_take_back
 from app.web.typed_form import Form, was_done
+from app.wording import said
 
 __all__ = ["pages"]
 
@@ -55,6 +56,6 @@ def mistake_page(visit: Visit, run: Run, form: Form) -> ResponseReturnValue:
         plan: Plan = mistakes.preview_mistake(visit.act, run.id)
         view["taken"] = to_take_back(visit, run, plan)
     except Refused as refused:
-        form.refusal = form.refusal or str(refused)
+        form.refusal = form.refusal or said(refused)
     pair = ("register/import_in_error.html", "register/fragments/_in_error.html")
     return page_or_fragment(*pair, form.status, visit=visit, **view)

@@ -11,7 +11,8 @@ from app.operations.doubts import CHOICES
 from app.queries.alert import Alert
 from app.queries.dispatches import Dispatch
 from app.queries.messages import Message, Part
-from app.words import OF, counted, moment, moment_in, word
+from app.vocabulary import OF
+from app.words import counted, moment, moment_in, word
 
 UNKNOWABLE = "Onus cannot know whether it was read"
 BUTTONS = {

@@ -7,19 +7,20 @@ from app.domain.acts import Role
 from app.queries.inbox import count_unread
 from app.queries.stops import Stops, read_stops
 from app.web.access import ANSWERING, MANAGERS, READERS, Visit
+from app.wording import later
 
 PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
-    ("today.index", "Today", MANAGERS),
-    ("register.index", "Register", READERS),
-    ("rules.index", "Rules", MANAGERS),
-    ("inbox.index", "Inbox", (Role.admin, Role.officer, Role.staff)),
-    ("evidence.index", "Evidence", READERS),
-    ("settings.index", "Settings", MANAGERS),
+    ("today.index", later("Today"), MANAGERS),
+    ("register.index", later("Register"), READERS),
+    ("rules.index", later("Rules"), MANAGERS),
+    ("inbox.index", later("Inbox"), (Role.admin, Role.officer, Role.staff)),
+    ("evidence.index", later("Evidence"), READERS),
+    ("settings.index", later("Settings"), MANAGERS),
 )
 OWN_PAGES: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
-    ("my_alerts.index", "My alerts", tuple(Role)),
-    ("away.index", "Away", (Role.admin, Role.officer, Role.staff)),
-    ("calendar.index", "Calendar", tuple(Role)),
+    ("my_alerts.index", later("My alerts"), tuple(Role)),
+    ("away.index", later("Away"), (Role.admin, Role.officer, Role.staff)),
+    ("calendar.index", later("Calendar"), tuple(Role)),
 )
 
 

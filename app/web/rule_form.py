@@ -19,10 +19,11 @@ from app.operations.rules import RuleText
 from app.queries import rules as rule_queries
 from app.queries import settings as setting_queries
 from app.queries.rules import RuleLine
+from app.vocabulary import OF
 from app.web.access import Visit
 from app.web.rule_sentence import ROLES
 from app.web.typed_form import Form, sent
-from app.words import OF, before
+from app.words import before
 
 USUAL = ("90d", "60d", "30d", "14d", "7d", "1d", "0d", "+1d", "+7d")
 TEXTS = ("name", "notices", "entries", "others", "only_if", "fallback", "start", "version")

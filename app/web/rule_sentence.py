@@ -9,7 +9,8 @@ from app.domain.acts import OnlyIf, Role
 from app.domain.recipients import HOLDER, MEMBER, OWNER, ROLE
 from app.domain.thresholds import Threshold, parse
 from app.queries.rules import RuleLine
-from app.words import OF, UNITS
+from app.vocabulary import OF
+from app.words import UNITS
 
 ROLES: Mapping[str, str] = {
     Role.admin: "all administrators",

@@ -23,11 +23,14 @@ from app.queries.visitors import Login, Place, find_login, find_person, places
 from app.web.access import Principal, public, record_everywhere, refused_everywhere, signed_in
 from app.web.phones import forget_on, remember_on
 from app.web.typed_form import Form, sent
+from app.wording import gettext, later, said
 
 pages = Blueprint("session", __name__)
 
 NOBODY = 0  # The number of no account.
-WRONG = "This e-mail address and this password do not belong together. Check both; a password knows capital letters."
+WRONG = later(
+    "This e-mail address and this password do not belong together. Check both; a password knows capital letters."
+)
 
 
 @pages.get("/login")
@@ -69,7 +72,7 @@ def who_signs_in(form: Form) -> Login | None:
     if matches(found.password_hash if found else None, password) and found is not None:
         return found
     refused_everywhere(found.account_id if found else NOBODY)
-    form.faults["email"] = WRONG
+    form.faults["email"] = gettext(WRONG)
     return None
 
 
@@ -77,7 +80,7 @@ def was_remembered(form: Form, answer: Response, account_id: int) -> bool:
     try:
         remember_on(answer, account_id, form.values["phone"])
     except Refused as refused:
-        form.faults["phone"] = str(refused)
+        form.faults["phone"] = said(refused)
     return not form.faults
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from app.domain.acts import InForce, Status
 from app.queries.register import SOON, Line
 from app.queries.watched import Gap
-from app.words import OF, counted, day, days_left, word
+from app.vocabulary import OF
+from app.words import counted, day, days_left, word
 
 LATE, NEAR, GOOD, PLAIN = "late", "soon", "good", ""
 

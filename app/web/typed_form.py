@@ -14,6 +14,7 @@ from flask import request
 
 from app.domain.errors import Refused, quoted
 from app.trail.act import Act
+from app.wording import said
 
 Checked = TypeVar("Checked")
 
@@ -31,7 +32,7 @@ class Form:
         try:
             return rule(*given)
         except Refused as refused:
-            self.faults[name] = str(refused)
+            self.faults[name] = said(refused)
             return None
 
     @property
@@ -50,12 +51,12 @@ def sent(*texts: str, lists: tuple[str, ...] = ()) -> Form:
 
 
 def above(form: Form, refused: Refused) -> None:
-    form.refusal = str(refused)
+    form.refusal = said(refused)
 
 
 def beside(name: str) -> Callable[[Form, Refused], None]:
     """Put the words of a refusal beside this field."""
-    return lambda form, refused: form.faults.update({name: str(refused)})
+    return lambda form, refused: form.faults.update({name: said(refused)})
 
 
 def was_done(act: Act, form: Form, deed: Callable[[], object], place: Callable[[Form, Refused], None] = above) -> bool:

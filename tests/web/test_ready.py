@@ -20,7 +20,7 @@ from app.models import AuditEvent, MailTransport, MailTrial, Member, SchedulerPr
 from app.operations import people
 from app.operations.trials import ask_for_trial
 from app.queries.readiness_checks import About, Verdict
-from app.words import OF
+from app.vocabulary import OF
 from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER, STAFF

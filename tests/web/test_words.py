@@ -20,8 +20,8 @@ from app.exports.event_words import BUILT, PLAIN
 from app.ledger.sweep import LOST
 from app.ledger.trials import CHECKPOINT_HANDED_OVER, CHECKPOINT_SETTLED, HANDED_OVER, SETTLED
 from app.queries.unreached import Unheard
+from app.vocabulary import OF
 from app.web.message_texts import BUTTONS
-from app.words import OF
 from tests.laws.test_imports import ROOT
 
 RESOLVED = "doubt_resolved_"

@@ -16,7 +16,8 @@ from app.queries.dispatches import Dispatch
 from app.queries.report.alerts import AlertFacts, read_alert_facts
 from app.queries.report.scope import Scope
 from app.queries.watch import ARRIVED_OR_GONE
-from app.words import OF, before, word
+from app.vocabulary import OF
+from app.words import before, word
 
 PLAN = Plan(
     "alerts",

@@ -17,7 +17,8 @@ from app.queries.report.changes import ChangeFacts, read_changes
 from app.queries.report.scope import Scope
 from app.queries.report.taken_off import read_taken_off_rows
 from app.trail.act import OPERATOR, SCHEDULER
-from app.words import OF, word
+from app.vocabulary import OF
+from app.words import word
 
 CHANGES = Plan(
     "changes",

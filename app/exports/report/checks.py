@@ -12,7 +12,8 @@ from app.exports.report.section import instant as instants
 from app.exports.tables import Row
 from app.queries.report.checks import Look, read_looks
 from app.queries.report.scope import Scope
-from app.words import OF, lasting
+from app.vocabulary import OF
+from app.words import lasting
 
 PLAN = Plan(
     "checks",

@@ -13,7 +13,8 @@ from app.exports.tables import Row
 from app.queries.dispatches import Try
 from app.queries.report.messages import read_answers, read_messages, read_tries
 from app.queries.report.scope import Scope
-from app.words import OF, noted, word
+from app.vocabulary import OF
+from app.words import noted, word
 
 MESSAGES = Plan(
     "messages",

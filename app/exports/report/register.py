@@ -11,7 +11,8 @@ from app.exports.report.section import Column, Group, Plan, date, number
 from app.exports.tables import Row
 from app.queries.report.register import EntryFacts, PaperFacts, read_entries
 from app.queries.report.scope import Scope
-from app.words import OF, every, word
+from app.vocabulary import OF
+from app.words import every, word
 
 PLAN = Plan(
     "register",

@@ -10,8 +10,6 @@ from app.domain.errors import Refused
 from app.models import Member
 from app.trail.act import Act
 
-NO_ADDRESS = "%(name)s has no e-mail address: enter one under People, then the seal of each day can be mailed there."
-
 
 def choose(act: Act, member_ids: Collection[int]) -> bool:
     """Let these members, and nobody else, get the checkpoint of each day. Raises Refused, LookupError."""
@@ -29,7 +27,10 @@ def set_reader(act: Act, member_id: int, wanted: bool) -> bool:
     if member.daily_checkpoint is wanted:
         return False
     if wanted and not member.email:
-        raise Refused(NO_ADDRESS, name=member.name)
+        raise Refused(
+            "%(name)s has no e-mail address: enter one under People, then the seal of each day can be mailed there.",
+            name=member.name,
+        )
     member.daily_checkpoint = wanted
     act.session.flush()
     act.record("daily_checkpoint_changed", member_id=member_id, old=not wanted, new=wanted)

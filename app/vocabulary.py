@@ -132,8 +132,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "import_field": {
         "reference": "Reference", "due_on": "Due date", "title": "Title", "site": "Site", "kind": "Kind",
-        "owner": "Responsible (e-mail or number)", "holder": "Holder (e-mail or number)",
-        "part_of": "Part of (reference)", "recurrence": "Comes again (1y, 6m, 30d)", "legal_basis": "Legal basis",
+        "owner": "Responsible (e-mail, number or post:NAME)", "holder": "Holder (e-mail or number)",
+        "part_of": "Part of (reference)", "recurrence": "Comes again (1y, 6m, 30d)",
+        "recurrence_basis": "Counted (due, done, calendar)", "due_from": "Before or after its whole (180d, +7d)",
+        "legal_basis": "Legal basis",
         "notes": "Notes", "left_out": "Leave it out",
     },
     "people_field": {

@@ -22,6 +22,7 @@ from app.operations.kinds import key_of, known_kinds
 from app.operations.mistake_plan import Moving, Plan, Putting, make_plan, read_touched
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 LEFT = "left_by_mistaken_import"  # The event of an entry that somebody had worked on.
 
@@ -89,9 +90,12 @@ update subject s set
   holder_id = case when g.said ? 'holder_id' then cast(g.said ->> 'holder_id' as bigint) else s.holder_id end,
   part_of_id = case when g.said ? 'part_of_id' then cast(g.said ->> 'part_of_id' as bigint) else s.part_of_id end,
   recurrence = case when g.said ? 'recurrence' then g.said ->> 'recurrence' else s.recurrence end,
-  series_through = case when g.said ? 'recurrence' then null else s.series_through end,
-  series_next = case when g.said ? 'recurrence' then null else s.series_next end,
-  due_from = case when g.said ? 'part_of_id' then null else s.due_from end,
+  recurrence_basis = case when g.said ? 'recurrence_basis' then g.said ->> 'recurrence_basis'
+                          else s.recurrence_basis end,
+  series_through = case when g.said ?| array['recurrence', 'recurrence_basis'] then null else s.series_through end,
+  series_next = case when g.said ?| array['recurrence', 'recurrence_basis'] then null else s.series_next end,
+  due_from = case when g.said ? 'due_from' then g.said ->> 'due_from' when g.said ? 'part_of_id' then null
+                  else s.due_from end,
   legal_basis = case when g.said ? 'legal_basis' then g.said ->> 'legal_basis' else s.legal_basis end,
   notes = case when g.said ? 'notes' then g.said ->> 'notes' else s.notes end
 from (select cast(r.said ->> 'id' as bigint) as id, r.said
@@ -133,13 +137,13 @@ def enter_in_error(act: Act, import_run_id: int, note: str = "") -> Plan:
     return plan
 
 
-ALREADY = "This import was entered in error already: look at its page, which says when and by whom."
+ALREADY = later("This import was entered in error already: look at its page, which says when and by whom.")
 
 
 def check_run(act: Act, import_run_id: int) -> None:
     run = act.run(RUN, {"import_run": import_run_id}).one_or_none()
     if run is None:
-        raise Refused(f"There is no import {import_run_id}: `onus import list` names them.")
+        raise Refused("There is no import %(number)s: `onus import list` names them.", number=import_run_id)
     if run.contents != "register":
         raise Refused("Only an import of entries can be entered in error: change people one by one.")
     if run.in_error_at is not None:

@@ -65,7 +65,7 @@ CONTRACT = {
     "obligation": "org_id id subject_id due_on first_due_on opened_at met_on? closed_at? closed_by? outcome? reason? "
     "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result? follows_id?",
     "document": "org_id id subject_id obligation_id? number number_key issuer issued_on? valid_from? valid_until? "
-    "replaces_id? note added_at added_by? withdrawn_at? withdrawn_by? is_proof",
+    "replaces_id? note added_at added_by? withdrawn_at? withdrawn_by? is_proof disproved_at?",
     "attachment": "org_id id document_id? acknowledgement_id? file_name media_type size sha256 content? added_at "
     "added_by? same_as_id? dropped_at?",
     "alert_rule": "org_id id name channels only_if is_active version archived_at",

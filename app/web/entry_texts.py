@@ -22,13 +22,17 @@ from app.web.entry_fields import Field, Options, offered, typed_day
 from app.web.entry_parts import PLACE
 from app.web.entry_people import candidates_for, check_site, holders, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
+from app.wording import later
 
 NEVER = "never"  # Typed for a recurrence: not that of the kind either.
-EVERY = (
+EVERY = later(
     "For example 1y for every year, 3m for every 3 months, 2w for every 2 weeks; or days of the year, month first, "
     "such as 03-31,09-30. Empty: it does not come again."
 )
-BASES: Options = [(basis, OF["basis"][basis]) for basis in Basis]
+
+
+def bases() -> Options:
+    return [(basis, OF["basis"][basis]) for basis in Basis]
 
 
 def kind_fields(visit: Visit) -> list[Field]:
@@ -48,12 +52,13 @@ def people_fields(owners: Options, members: Options) -> list[Field]:
     ]
 
 
-RHYTHM = [
-    Field("recurrence", "Comes again every", hint=EVERY),
-    Field("recurrence_basis", "Counted", "choice", BASES, "from the due date, unless said otherwise"),
-    Field("legal_basis", "Legal basis", "area"),
-    Field("notes", "Notes", "area"),
-]
+def rhythm_fields(hint: str) -> list[Field]:
+    return [
+        Field("recurrence", "Comes again every", hint=hint),
+        Field("recurrence_basis", "Counted", "choice", bases(), "from the due date, unless said otherwise"),
+        Field("legal_basis", "Legal basis", "area"),
+        Field("notes", "Notes", "area"),
+    ]
 
 
 def chosen_kind(form: Form, options: Options) -> None:
@@ -95,7 +100,7 @@ def edit_fields(call: Call) -> Sequence[Field]:
         Field("title", "Title", is_required=True),
         *kind_fields(call.visit),
         *people_fields(responsibles(call.visit, people, call.entry), holders(people, call.entry)),
-        *RHYTHM,
+        *rhythm_fields(EVERY),
     ]
 
 
@@ -158,8 +163,7 @@ class NewEntry:
             *people_fields(responsibles(self.visit, self.people), holders(self.people)),
             Field("due_on", "Due date", "day", hint="A date in the calendar of the site. Empty: no date yet."),
             *PLACE,
-            Field("recurrence", "Comes again every", hint=f"{EVERY} {NEVER.capitalize()}: not even if its kind does."),
-            *RHYTHM[1:],
+            *rhythm_fields(f"{EVERY} {NEVER.capitalize()}: not even if its kind does."),
         ]
 
     def check(self, form: Form) -> Callable[[], int]:

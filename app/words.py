@@ -13,6 +13,7 @@ from app.wording import current, gettext, later, listed, ngettext, plural
 
 DATE = later("d MMMM y")  # 3 April 2027, never 03/04.
 WEEKDAY = later("EEEE")
+MONTH, SHORT_MONTH = later("LLLL y"), later("LLL")
 DAY_OF_THE_YEAR = later("d MMMM")
 
 
@@ -24,6 +25,11 @@ def word(code: object, of: str) -> str:
 def day(value: dt.date | None) -> str:
     """A date in words, 3 April 2027, never 03/04."""
     return current().day(value, DATE) if value else ""
+
+
+def month_name(value: dt.date, form: str = "short") -> str:
+    """Mar; or March 2027."""
+    return current().day(value, MONTH if form == "long" else SHORT_MONTH)
 
 
 def weekday(value: dt.date) -> str:

@@ -34,8 +34,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 PHOTOS = frozenset({JPEG, PNG, HEIC})
 SHOWN = frozenset({JPEG, PNG})  # What every browser shows as a picture.
-ACCEPTED_PROOFS = "a photo (JPEG, PNG or HEIC) or a PDF"
-ACCEPTED = "PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV"
 
 STARTS = (
     (b"%PDF-", PDF), (b"\xff\xd8\xff", JPEG), (b"\x89PNG\r\n\x1a\n", PNG),
@@ -59,17 +57,23 @@ def media_type(file_name: str, content: bytes) -> str:
     if not content:
         raise Refused("The file is empty: choose another one.")
     if len(content) > LARGEST_FILE:
-        raise Refused(f"The file has more than {LARGEST_FILE:,} bytes, and that is the most: make it smaller.")
+        most = f"{LARGEST_FILE:,}"
+        raise Refused("The file has more than %(most)s bytes, and that is the most: make it smaller.", most=most)
     found = _by_start(content) or (_in_zip(content) if content.startswith(ZIP) else _as_text(file_name, content))
     if found is None:
-        raise Refused(f"The file is of a kind that is not kept, whatever its name says. Kept are {ACCEPTED}.")
+        raise Refused(
+            "The file is of a kind that is not kept, whatever its name says. Kept are PDF, JPEG, PNG, HEIC, TIFF, "
+            "WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV."
+        )
     return found
 
 
 def check_proof(file_name: str, content: bytes) -> None:
     """Raise Refused unless the file can prove that something was done, as a phone or a scanner sends it."""
     if media_type(file_name, content) not in PHOTOS | {PDF}:
-        raise Refused(f"The file is neither a photo nor a PDF, whatever its name says. Send {ACCEPTED_PROOFS}.")
+        raise Refused(
+            "The file is neither a photo nor a PDF, whatever its name says. Send a photo (JPEG, PNG or HEIC) or a PDF."
+        )
 
 
 def clean_file_name(file_name: str, kind: str) -> str:

@@ -152,7 +152,7 @@ def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[i
     Raises Refused if none is left, and for an import that was entered in error.
     """
     if start not in (NOW, NEXT):
-        raise Refused(f"{quoted(start)} is not a start: write {NOW} or {NEXT}.")
+        raise Refused("%(start)s is not a start: write %(now)s or %(next)s.", start=quoted(start), now=NOW, next=NEXT)
     if is_in_error(act, import_run_id):
         raise Refused("This import was entered in error: what is left of it is released entry by entry.")
     facts = {"ids": drafts_of(act, import_run_id), "import_run": import_run_id, "start": start}

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.words import before, counted, day, days_left, every, lasting, local_day, moment, noted, unended, weekday, word
+from app.words import (
+    before,
+    counted,
+    day,
+    days_left,
+    every,
+    lasting,
+    local_day,
+    moment,
+    month_name,
+    noted,
+    unended,
+    weekday,
+    word,
+)
 
 
 def register(app: Flask) -> None:
     filters = {"day": day, "weekday": weekday, "moment": moment, "word": word, "before": before, "days_left": days_left}
     app.jinja_env.filters.update(
-        filters, local_day=local_day, every=every, lasting=lasting, noted=noted, unended=unended
+        filters, local_day=local_day, every=every, lasting=lasting, noted=noted, unended=unended, month_name=month_name
     )
     app.jinja_env.globals["counted"] = counted

@@ -116,6 +116,8 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "GET /o/<slug>/evidence/alerts/<int:claim_id>": (READERS, 200),
     "GET /o/<slug>/evidence/checks": (READERS, 200),
     "POST /o/<slug>/evidence/checks": (MANAGERS, 422),
+    "GET /o/<slug>/evidence/seal": (READERS, 200),
+    "POST /o/<slug>/evidence/seal": (MANAGERS, 303),
     "GET /o/<slug>/evidence/off-the-watch": (READERS, 200),
     "GET /o/<slug>/evidence/past": (READERS, 200),
     "GET /o/<slug>/evidence/exports": (READERS, 200),

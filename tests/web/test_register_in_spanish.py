@@ -20,12 +20,13 @@ from tests.web.spanish import english_in
 pytestmark = pytest.mark.furnished
 
 SignIn = Callable[[str], Browser]
-# What people typed, in English; one tag; and the history, whose words are those of the reports.
+# What people typed, in English; and what other modules say: the history, and the tags with why nobody is told.
 TYPED = re.compile(
-    r"Pending with the authority, in force unclear|"
     r"the database was restored|Take the sample\.|In the blue folder\.|See the folder|Ida of the office|NOBODY"
 )
-HISTORY = re.compile(r'<ol class="history">.*?</ol>', re.DOTALL)
+HISTORY = re.compile(
+    r'<ol class="history">.*?</ol>|<span class="tag[^"]*">.*?</span>|<div class="banner late">.*?</div>', re.DOTALL
+)
 TELLING = {
     "/o/acme/register": ("Control de vencimientos", "Varias a la vez:", "Todos los centros", "Días que faltan"),
     "/o/acme/register/new": ("Dar de alta una ficha", "Nunca: ni aunque lo haga su tipo.", "(puesto: quien lo ocupe)"),

@@ -17,8 +17,11 @@ from app.ledger import holds
 from app.models import Delivery
 from app.operations import typed
 from app.trail.act import Act
+from app.wording import later
 
-DECIDED = "This message was decided about already: look at what was decided, and by whom."
+DECIDED = later("This message was decided about already: look at what was decided, and by whom.")
+
+NO_REASON = later("no reason given")  # In the place of what a server said, which is kept as it was said.
 
 NOT_SENT = (State.failed, Resolution.failed)  # No end yet: it may still be sent again, or settled otherwise.
 
@@ -38,7 +41,7 @@ def resolve(
     `seen` is the state that the person looked at: a decision counts for that one alone. Raises LookupError for an
     unknown delivery; Refused where there is nothing to decide, or somebody has decided.
     """
-    wanted = typed.code(Resolution, resolution, "a decision")
+    wanted = typed.code(Resolution, resolution, later("a decision"))
     query = select(Delivery).where(Delivery.org_id == act.org, Delivery.id == delivery_id)
     delivery = act.session.scalars(query).one_or_none()
     if delivery is None or delivery.channel != Channel.email:
@@ -47,9 +50,10 @@ def resolve(
     if delivery.resolution is not None and not may_follow:
         raise Refused(DECIDED)
     choices = CHOICES.get(delivery.state, ())
+    if not choices:
+        raise Refused("About this message can be said: nothing: it is not in doubt, refused or come back.")
     if wanted not in choices:
-        known = ", ".join(choices) or "nothing: it is not in doubt, refused or come back"
-        raise Refused(f"About this message can be said: {known}.")
+        raise Refused("About this message can be said: %(choices)s.", choices=", ".join(choices))
     with borrowed(act.session, SCHEDULER):
         decided = ledger.resolve(act, delivery_id, delivery.state, wanted, member_id)
     if not decided:
@@ -68,4 +72,4 @@ def release(act: Act, member_id: int | None = None) -> int:
 
 def came_back(act: Act, message: uuid.UUID, diagnostic: str, code: str | None) -> list[int]:
     """A mail server reports that this message did not arrive. The deliveries that it moved; again none."""
-    return ledger.bounce(act, message, typed.one_line(diagnostic or "no reason given", "The report")[:500], code)
+    return ledger.bounce(act, message, typed.one_line(diagnostic or NO_REASON, later("The report"))[:500], code)

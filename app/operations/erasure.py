@@ -19,7 +19,9 @@ from app.operations import phones
 from app.operations.members import rename_in_rules
 from app.operations.mentions import Person, forget_in_imports, mentions
 from app.trail.act import Act
+from app.wording import later
 
+ERASED = later("Erased person %(number)d")  # A name that is kept, and the same for every reader.
 FORGET_VALUES = "delete from audit_personal where org_id = :org and member_id = :member"
 FORGET_NOTES = """
 update acknowledgement set note = '', sent_back_note = case when sent_back_note is not null then '' end
@@ -51,9 +53,12 @@ def find_who_left(act: Act, email: str) -> Member:
     query = select(Member).where(Member.org_id == act.org, func.lower(Member.email) == func.lower(email.strip()))
     member = act.session.scalars(query.with_for_update().execution_options(populate_existing=True)).one_or_none()
     if member is None:
-        raise Refused(f"there is no member {quoted(email)}: `onus member list` names them")
+        raise Refused("there is no member %(email)s: `onus member list` names them", email=quoted(email))
     if member.is_active and not has_left(member, act.now.date()):
-        raise Refused(f"{email} is a member still: `onus member disable {email}` first, or let them leave on a day")
+        raise Refused(
+            "%(email)s is a member still: `onus member disable %(email)s` first, or let them leave on a day",
+            email=email,
+        )
     return member
 
 
@@ -69,7 +74,7 @@ def erase(act: Act, email: str, *, login_is_shared: bool) -> Erased:
     member = find_who_left(act, email)
     if member.email is not None:
         rename_in_rules(act, member.email, None)
-    who, name, account_id = person_of(member), f"Erased person {member.id}", member.account_id
+    who, name, account_id = person_of(member), ERASED % {"number": member.id}, member.account_id
     member.name, member.email, member.number, member.account_id = name, None, None, None
     member.is_active = False
     act.session.flush()

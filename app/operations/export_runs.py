@@ -18,13 +18,14 @@ from app.domain.acts import ReportFormat
 from app.domain.errors import Refused
 from app.models import ExportRun
 from app.trail.act import Act, member_actor
+from app.wording import later
 
 SILENT_AFTER = dt.timedelta(seconds=30)  # Thirty beats that did not come: it is begun again by whoever is there.
 KEPT_FOR = dt.timedelta(days=30)  # Long enough to be taken; it can be made again at any time.
 LARGEST_KEPT = 50_000_000  # Bytes of a file in the database: some hundred thousand alerts as a workbook.
 MOST_WAITING = 5  # Reports of one organisation that wait at a time.
-TOO_LARGE = (
-    f"The file is larger than {LARGEST_KEPT // 1_000_000} MB, which is more than is kept here: narrow the period or "
+TOO_LARGE = later(
+    "The file is larger than 50 MB, which is more than is kept here: narrow the period or "
     "the site, or let whoever runs Onus write it to a file."
 )
 
@@ -122,7 +123,7 @@ class Limits:
 def ask(act: Act, format: ReportFormat, language: str, filters: Mapping[str, Any], limits: Limits) -> int:
     """Ask for a report; its number. Raises Refused while too many wait."""
     if act.member_id is not None and act.run(COUNT_WAITING).scalar_one() >= MOST_WAITING:
-        raise Refused(f"{MOST_WAITING} reports are being made already: wait until one of them is done.")
+        raise Refused("%(number)s reports are being made already: wait until one of them is done.", number=MOST_WAITING)
     facts = {"format": format.value, "language": language, "filters": dict(filters)}
     seen = {"site_ids": limits.site_ids, "kind_ids": limits.kind_ids}
     asking = insert(ExportRun).values(org_id=act.org, asked_at=act.now, asked_by=act.member_id, **facts, **seen)

@@ -22,6 +22,7 @@ from app.operations.kinds import key_of, known_kinds
 from app.operations.mistake_plan import Moving, Plan, Putting, make_plan, read_touched
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 LEFT = "left_by_mistaken_import"  # The event of an entry that somebody had worked on.
 
@@ -136,13 +137,13 @@ def enter_in_error(act: Act, import_run_id: int, note: str = "") -> Plan:
     return plan
 
 
-ALREADY = "This import was entered in error already: look at its page, which says when and by whom."
+ALREADY = later("This import was entered in error already: look at its page, which says when and by whom.")
 
 
 def check_run(act: Act, import_run_id: int) -> None:
     run = act.run(RUN, {"import_run": import_run_id}).one_or_none()
     if run is None:
-        raise Refused(f"There is no import {import_run_id}: `onus import list` names them.")
+        raise Refused("There is no import %(number)s: `onus import list` names them.", number=import_run_id)
     if run.contents != "register":
         raise Refused("Only an import of entries can be entered in error: change people one by one.")
     if run.in_error_at is not None:

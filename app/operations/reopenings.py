@@ -17,11 +17,12 @@ from app.models import Acknowledgement, Document, NotificationLedger
 from app.operations import obligations, typed
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 
 def reopen(act: Act, obligation_id: int, reason: str | None, note: str = "") -> bool:
     """Open it again; how it had been closed stays in the trail. Claims are locked first, as whoever answers does."""
-    why, noted = typed.code(ReopenReason, reason, "a reason for reopening"), typed.note(note)
+    why, noted = typed.code(ReopenReason, reason, later("a reason for reopening")), typed.note(note)
     said = _said_to_be_done(act, obligation_id) if why is ReopenReason.not_done else []
     obligation, subject = obligations.find_both(act, obligation_id, lock=True)
     if obligation.closed_at is None:

@@ -156,7 +156,7 @@ class Words:
                 try:
                     check_here(self.act.session.get_one(Member, (self.act.org, self.members[name.lower()])), day)
                 except Refused as refused:
-                    raise RefusedRule(rule, str(refused), part) from None
+                    raise RefusedRule(rule, refused, part) from None
 
     def in_trail(self, recipient: str) -> str:
         """A recipient as the trail keeps it: people by id (P7)."""

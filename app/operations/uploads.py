@@ -19,6 +19,7 @@ from app.domain.folding import clean_text
 from app.models import ImportUpload
 from app.operations import wishes
 from app.trail.act import Act
+from app.wording import later
 
 KEPT_FOR = dt.timedelta(days=7)  # A file that was not applied by then is let go: it may name people.
 LEFT_OVER_KEPT_FOR = dt.timedelta(days=90)  # So may the lines that were not accepted; by then they are mended.
@@ -55,8 +56,10 @@ def keep_upload(
     """
     let_old_go(act)
     if act.run(COUNT_WAITING, {"contents": contents.value}).scalar_one() >= MOST_DRAFTS:
-        raise Refused(f"{MOST_DRAFTS} files wait to be brought in already: finish or drop some of them first.")
-    name = clean_text(file_name, "The name of the file", 10_000)[-LONGEST_FILE_NAME:] or contents.value
+        raise Refused(
+            "%(number)s files wait to be brought in already: finish or drop some of them first.", number=MOST_DRAFTS
+        )
+    name = clean_text(file_name, later("The name of the file"), 10_000)[-LONGEST_FILE_NAME:] or contents.value
     sha256 = hashlib.sha256(content).hexdigest()
     upload = ImportUpload(
         org_id=act.org, at=act.now, member_id=member_id, file_name=name, file_sha256=sha256, content=content,

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from app import clock
 from app.config import Settings
 from app.models import DatabaseIdentity, MailTransport
+from app.wording import gettext
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ def read_mail(session: Session, settings: Settings) -> MailState:
 
 def problems_of_mail(mail: MailState) -> Iterator[str]:
     if mail.open_since is not None:
-        yield (
-            f"no e-mail leaves since {mail.open_since:%Y-%m-%d %H:%M:%S} UTC: {mail.reason}; "
-            "it is tried again, and nothing is lost meanwhile"
+        yield gettext(
+            "no e-mail leaves since %(at)s UTC: %(reason)s; it is tried again, and nothing is lost meanwhile",
+            at=mail.open_since.strftime("%Y-%m-%d %H:%M:%S"),
+            reason=mail.reason,
         )
 
 

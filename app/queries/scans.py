@@ -13,6 +13,7 @@ from app.models import AuditEvent, Member, ScanRun
 from app.models.ledger import GAP, GAP_EXPLAINED, LOOKED_UNTIL
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
+from app.wording import gettext
 
 MOST_GAPS = 100  # Of one period: with more of them the watch has another trouble.
 
@@ -75,7 +76,7 @@ def check_of(run: ScanRun, seen: set[str]) -> Check:
 
 
 def _worded(error: dict[str, Any]) -> str:
-    return f"{error.get('site') or 'All sites'}: {error.get('message')}"
+    return f"{error.get('site') or gettext('All sites')}: {error.get('message')}"
 
 
 def read_silences(session: Session, sight: Sight, since: dt.datetime) -> list[Silence]:

@@ -117,10 +117,9 @@ def look_at_watch(session: Session, sight: Sight, name: str, late: dt.timedelta)
     marks = [
         mark for mark in watch.read_sites(session, sight.org, name, sight.now, late, looked_at) if mark.site in seen
     ]
-    shown = tuple(f"{name}, {site}: " for site in (*seen, "all sites"))
     problems = [
         *watch.problems_of_schedulers(watch.read_schedulers(session, sight.now), sight.now, late),
-        *(one for one in watch.problems_of_scan(name, last, marks) if one.startswith(shown)),
+        *watch.problems_of_scan(name, last, marks, seen),
         *watch.problems_of_delivery(session, sight.org, name, sight.now - late),
     ]
     return Look(marks, looked_at, problems)

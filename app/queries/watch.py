@@ -7,7 +7,7 @@ is for `owed.py` to say.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
@@ -30,6 +30,7 @@ from app.models import (
 from app.queries import watched
 from app.queries.facts import read_people, read_register
 from app.queries.unreached import read_unreached
+from app.wording import gettext, ngettext
 
 ALIVE_WITHIN = dt.timedelta(seconds=60)  # Six heartbeats of 10 s: one or two may be late.
 REMEMBERED_FOR = dt.timedelta(days=1)  # A process that died without a word is still shown, not for ever.
@@ -106,15 +107,26 @@ def read_schedulers(session: Session, now: dt.datetime) -> list[SchedulerWatch]:
 def problems_of_schedulers(rows: Sequence[SchedulerWatch], now: dt.datetime, late: dt.timedelta) -> Iterator[str]:
     alive = [row for row in rows if row.alive]
     if not alive:
-        since = f": the last sign of one was at {rows[0].heartbeat_at:%Y-%m-%d %H:%M:%S} UTC" if rows else ""
-        yield f"no scheduler is running{since}; start `onus scheduler`"
+        if rows:
+            yield gettext(
+                "no scheduler is running: the last sign of one was at %(at)s; start `onus scheduler`",
+                at=in_utc(rows[0].heartbeat_at),
+            )
+        else:
+            yield gettext("no scheduler is running; start `onus scheduler`")
     for row in alive:
         if row.fault:
-            yield f"the scheduler on {row.host} (process {row.pid}) reports: {row.fault}"
+            facts = {"host": row.host, "process": row.pid, "fault": row.fault}
+            yield gettext("the scheduler on %(host)s (process %(process)s) reports: %(fault)s", **facts)
     # One that hangs in its first scan has none to show: it counts from its start.
     seen = max((row.scanned_at or row.started_at for row in alive), default=now)
     if now - seen > late:
-        yield f"the scheduler is running, but its last scan was at {seen:%Y-%m-%d %H:%M:%S} UTC"
+        yield gettext("the scheduler is running, but its last scan was at %(at)s", at=in_utc(seen))
+
+
+def in_utc(instant: dt.datetime) -> str:
+    """For whoever runs Onus, whose logs are in UTC."""
+    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, late: dt.timedelta) -> OrgWatch:
@@ -177,20 +189,28 @@ def read_sites(
 
 def problems_of_sites(sites: Iterable[SiteWatch]) -> Iterator[str]:
     for site in sites:
+        facts = {"org": site.org, "site": site.site, "through": site.scanned_through, "today": site.today}
         if site.today is None:
-            yield f"{site.org}, {site.site}: its time zone cannot be used, so nothing is watched there"
+            yield gettext("%(org)s, %(site)s: its time zone cannot be used, so nothing is watched there", **facts)
         elif not site.up_to_date and site.scanned_through is None:
-            yield f"{site.org}, {site.site}: not scanned yet"
+            yield gettext("%(org)s, %(site)s: not scanned yet", **facts)
         elif not site.up_to_date:
-            yield f"{site.org}, {site.site}: watched up to {site.scanned_through}, but there it is {site.today}"
+            yield gettext("%(org)s, %(site)s: watched up to %(through)s, but there it is %(today)s", **facts)
 
 
-def problems_of_scan(slug: str, last: ScanRun | None, sites: Iterable[SiteWatch]) -> Iterator[str]:
-    """The errors of the last scan, less what `sites` says already. Quiet scans counted in it had the same ones."""
+def problems_of_scan(
+    slug: str, last: ScanRun | None, sites: Iterable[SiteWatch], seen: Container[str] | None = None
+) -> Iterator[str]:
+    """The errors of the last scan, less what `sites` says already. Quiet scans counted in it had the same ones.
+
+    `seen` are the sites that the reader sees; None: all.
+    """
     without_day = {site.site for site in sites if site.today is None}
     for error in last.errors if last is not None else ():
-        if error.get("site") not in without_day:
-            yield f"{slug}, {error.get('site') or 'all sites'}: the last scan failed: {error.get('message')}"
+        site = error.get("site")
+        if site not in without_day and (seen is None or not site or site in seen):
+            facts = {"org": slug, "site": site or gettext("all sites"), "fault": error.get("message")}
+            yield gettext("%(org)s, %(site)s: the last scan failed: %(fault)s", **facts)
 
 
 def problems_of_delivery(session: Session, org: int, slug: str, due_by: dt.datetime) -> Iterator[str]:
@@ -198,15 +218,24 @@ def problems_of_delivery(session: Session, org: int, slug: str, due_by: dt.datet
     late = and_(of_state(org, State.pending), Delivery.channel == Channel.in_app, Delivery.not_before < due_by)
     count = session.execute(select(func.count()).select_from(Delivery).where(late)).scalar_one()
     if count:
-        yield f"{slug}: {count} in-app deliveries have been due for too long; `onus deliver` delivers them"
+        yield ngettext(
+            "%(org)s: %(number)d in-app delivery has been due for too long; `onus deliver` delivers it",
+            "%(org)s: %(number)d in-app deliveries have been due for too long; `onus deliver` delivers them",
+            count,
+            org=slug,
+        )
 
 
 def problems_of_hold(session: Session, org: int, slug: str) -> Iterator[str]:
     """After a restore nothing leaves until an officer has looked."""
     hold = read_hold(session, org)
     if hold is not None:
-        since = f"{hold.held_at:%Y-%m-%d %H:%M:%S} UTC"
-        yield f"{slug}: all messages are held since {since}: {hold.cause}; look at them, then `onus hold release`"
+        yield gettext(
+            "%(org)s: all messages are held since %(at)s: %(cause)s; look at them, then `onus hold release`",
+            org=slug,
+            at=in_utc(hold.held_at),
+            cause=hold.cause,
+        )
 
 
 def read_hold(session: Session, org: int) -> DeliveryHold | None:

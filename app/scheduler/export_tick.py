@@ -17,14 +17,15 @@ from app.scheduler.child import Child
 from app.scheduler.import_tick import BEAT_EVERY, ENDS_WITHIN, LOOK_EVERY, REST, for_pages
 from app.scheduler.leash import OUT_OF_MEMORY
 from app.scheduler.rounds import organisations, refuse_lost_database
+from app.wording import later
 
 log = structlog.get_logger()
 
 WALL_SECONDS = 1800.0  # On a busy host CPU seconds take longer.
-TOO_LONG = "The report was not done in time: narrow the period or the site, and ask for it again."
-TOO_MUCH = "The report needs more memory than it may have: narrow the period or the site, or take CSV."
-KILLED = "What made the report was ended from outside, perhaps for want of memory: ask for it again."
-FAILED = "The report could not be made, and the log of the scheduler says why: ask for it again."
+TOO_LONG = later("The report was not done in time: narrow the period or the site, and ask for it again.")
+TOO_MUCH = later("The report needs more memory than it may have: narrow the period or the site, or take CSV.")
+KILLED = later("What made the report was ended from outside, perhaps for want of memory: ask for it again.")
+FAILED = later("The report could not be made, and the log of the scheduler says why: ask for it again.")
 
 
 class Exports:

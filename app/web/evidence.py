@@ -23,13 +23,11 @@ from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.evidence_filters import asked_alerts, asked_period, last_days
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
-from app.web.message_texts import of_alert
+from app.web.message_texts import late_because, of_alert
 from app.web.typed_form import Form, sent, was_done
 from app.words import word
 
 pages = Blueprint("evidence", __name__)
-
-STATES = [(state, word(state, "alert_state")) for state in AlertState]
 
 
 @pages.get("/o/<slug>/evidence")
@@ -79,9 +77,13 @@ def alerts(visit: Visit) -> ResponseReturnValue:
     sight, rules = sight_of(visit), rules_by_name(visit.act.session, visit.act.org)
     wanted, typed = asked_alerts(sight, rules)
     page = read_alerts(visit.act.session, sight, wanted, visit.place.timezone, asked_after())
-    choices = {"named_sites": named(sight.sites.values()), "rules": rules, "states": STATES}
+    choices = {"named_sites": named(sight.sites.values()), "rules": rules, "states": named_states()}
     shown = {"page": page, "more": next_page(page), "wanted": wanted, "typed": typed}
     return listing(visit, "alerts", 422 if typed.faults else 200, **choices, **shown)
+
+
+def named_states() -> list[tuple[AlertState, str]]:
+    return [(state, word(state, "alert_state")) for state in AlertState]
 
 
 @pages.get("/o/<slug>/evidence/alerts/<int:claim_id>")
@@ -90,7 +92,12 @@ def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
     found = read_alert(visit.act.session, sight_of(visit), claim_id)
     if found is None:
         abort(404)
-    shown: dict[str, Any] = {"alert": found, "line": found.line, "messages": of_alert(found)}
+    shown: dict[str, Any] = {
+        "alert": found,
+        "line": found.line,
+        "messages": of_alert(found),
+        "late": late_because(found),
+    }
     return page_or_fragment("evidence/alert.html", "evidence/fragments/_alert.html", visit=visit, **shown)
 
 

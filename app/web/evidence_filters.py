@@ -13,11 +13,12 @@ from app.queries.alerts import AlertState, Wanted, start_of
 from app.queries.sight import Sight
 from app.web.access import Visit
 from app.web.listing import asked_number, asked_site
+from app.wording import gettext, later
 
 PERIOD = 90 * DAY  # What an inspector asks for first: the last quarter.
-NOT_A_DATE = "Write a date of the years 1990 to 2079, such as 2027-04-03."
+NOT_A_DATE = later("Write a date of the years 1990 to 2079, such as 2027-04-03.")
 FIRST_YEAR, LAST_YEAR = 1990, 2079  # The years of the register.
-BACKWARDS = "The last day is before the first one: change one of them."
+BACKWARDS = later("The last day is before the first one: change one of them.")
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ def asked_days() -> tuple[dt.date | None, dt.date | None, TypedDays]:
         try:
             found[name] = read_day(text) if text else None
         except ValueError:
-            found[name], typed.faults[name] = None, NOT_A_DATE
+            found[name], typed.faults[name] = None, gettext(NOT_A_DATE)
     first, last = found["from"], found["until"]
     if first and last and last < first:
-        typed.faults["until"] = BACKWARDS
+        typed.faults["until"] = gettext(BACKWARDS)
         return None, None, typed
     return first, last, typed
 

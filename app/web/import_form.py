@@ -19,6 +19,7 @@ from app.imports.look import LATEST_HEADER, Look
 from app.imports.outcomes import Outcome
 from app.queries.sight import Sight
 from app.web.entry_fields import Options, in_words
+from app.wording import later
 from app.words import word
 
 # What the reader calls by an option of the command, by the name that it has on the page.
@@ -41,6 +42,11 @@ WORDS_OF_THE_PAGE = (
     (re.compile(r"\bno such holder\b"), "nobody here is known as the holder"),
     (re.compile(r"\bthe owner\b"), "the responsible"),
 )
+# What is asked for where a field that each record needs has no column.
+UNCHOSEN = {
+    "reference": later("Choose which column is the reference."),
+    "due_on": later("Choose which column is the due date."),
+}
 CODE = re.compile(r"(?<![\w@.'])(due_on|due_from|part_of|recurrence_basis|legal_basis)(?![\w@'])")
 
 
@@ -100,9 +106,11 @@ def typed_lines(name: str) -> tuple[int, ...]:
 
 def check_complete(choices: Choices) -> None:
     """Raise Refused while a field that each record needs has no column."""
-    missing = [word(name, "import_field").lower() for name in choices.missing()]
+    missing = choices.missing()
+    if len(missing) > 1:
+        raise Refused("Choose which column is the reference and which is the due date.")
     if missing:
-        raise Refused(f"Choose which column is the {' and which is the '.join(missing)}.")
+        raise Refused(UNCHOSEN[missing[0]])
 
 
 def typed_header_row() -> int | None:
@@ -111,7 +119,9 @@ def typed_header_row() -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) <= 3):
-        raise Refused(f"Write the row of the header as a number, 0 to {LATEST_HEADER}; 0 means that there is none.")
+        raise Refused(
+            "Write the row of the header as a number, 0 to %(last)s; 0 means that there is none.", last=LATEST_HEADER
+        )
     return int(text)
 
 

@@ -17,11 +17,14 @@ from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_results import pages, run_of
 from app.web.mistake_view import to_take_back
 from app.web.typed_form import Form, was_done
-from app.wording import said
+from app.wording import gettext, said
 
 __all__ = ["pages"]
 
-NOTE = Field("note", "Note", "area", hint="What was wrong with the file. It stays with the import, for whoever asks.")
+
+def note() -> Field:
+    hint = gettext("What was wrong with the file. It stays with the import, for whoever asks.")
+    return Field("note", gettext("Note"), "area", hint=hint)
 
 
 @pages.get("/o/<slug>/register/imports/<int:import_run_id>/in-error")
@@ -36,7 +39,7 @@ def mistake(visit: Visit, import_run_id: int) -> ResponseReturnValue:
 @for_roles(*MANAGERS)
 def mistake_entered(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     """Take the whole import back, once."""
-    run, form = run_of(visit, import_run_id), read_form([NOTE])
+    run, form = run_of(visit, import_run_id), read_form([note()])
 
     def enter() -> None:
         mistakes.enter_in_error(visit.act, run.id, str(form.values["note"]))
@@ -51,7 +54,7 @@ def result_of(visit: Visit, run: Run) -> ResponseReturnValue:
 
 
 def mistake_page(visit: Visit, run: Run, form: Form) -> ResponseReturnValue:
-    view: dict[str, Any] = {"run": run, "form": form, "fields": [NOTE], "taken": None}
+    view: dict[str, Any] = {"run": run, "form": form, "fields": [note()], "taken": None}
     try:
         plan: Plan = mistakes.preview_mistake(visit.act, run.id)
         view["taken"] = to_take_back(visit, run, plan)

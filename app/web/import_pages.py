@@ -40,14 +40,18 @@ from app.web.listing import asked_after, next_page, sight_of
 from app.web.papers import pages
 from app.web.sent_file import sent_file
 from app.web.typed_form import Form, was_done
+from app.wording import gettext, later
+from app.wording import said as in_language
 
 __all__ = ["pages"]
 
-LIMITED = (
+LIMITED = later(
     "You see some sites only, and an import reaches all of them: ask somebody who sees them all to bring the file."
 )
 
-NOT_SEEN = "The columns were changed since the last check: look at what would become of the file, then bring it in."
+NOT_SEEN = later(
+    "The columns were changed since the last check: look at what would become of the file, then bring it in."
+)
 
 
 @pages.get("/o/<slug>/register/import")
@@ -99,7 +103,11 @@ def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
     session, org, limited = visit.act.session, visit.act.org, sight_of(visit).is_limited
     runs = read_runs(session, org, asked_after())
     view: dict[str, Any] = {"form": form, "most": MOST_BYTES_OF_A_BROWSER // 1_000_000, "runs": runs}
-    view |= {"more": next_page(runs), "waiting": read_waiting(session, org), "limited": LIMITED if limited else None}
+    view |= {
+        "more": next_page(runs),
+        "waiting": read_waiting(session, org),
+        "limited": gettext(LIMITED) if limited else None,
+    }
     pair = ("register/import.html", "register/fragments/_upload.html")
     return page_or_fragment(*pair, form.status, visit=visit, accepted=accepted, **view)
 
@@ -155,7 +163,7 @@ class Draft:
 
 
 def refuse(form: Form, refused: Refused) -> None:
-    form.refusal = said(str(refused))
+    form.refusal = said(in_language(refused))
 
 
 @pages.get("/o/<slug>/register/import/<int:upload_id>")
@@ -184,7 +192,9 @@ def columns_page(visit: Visit, draft: Draft, form: Form, found: Findings | None 
     pair = ("register/import_columns.html", "register/fragments/_found.html")
     response = page_or_fragment(*pair, form.status, visit=visit, **view)
     if work is not None and work.found and work.is_over and not work.fault:
-        response.headers["X-Said"] = quote("The check is done.")  # For whoever does not see that the bar is gone.
+        response.headers["X-Said"] = quote(
+            gettext("The check is done.")
+        )  # For whoever does not see that the bar is gone.
     return response
 
 

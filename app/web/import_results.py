@@ -14,19 +14,24 @@ from app.queries.import_work import has_left_over
 from app.queries.imports import Run, count_touched, read_left_over, read_records, read_run
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_acts import STARTS
-from app.web.entry_fields import Field, offered, read_form
+from app.web.entry_fields import Field, offered, read_form, told
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_form import said
 from app.web.import_pages import pages
 from app.web.listing import sight_of
 from app.web.mistake_view import taken_back
 from app.web.typed_form import Form, was_done
+from app.wording import gettext
+from app.words import word
 
 __all__ = ["pages"]
 
-START = Field("start", "Alerts begin", "radio", STARTS)
 MOST_ALERTS = 200  # Alerts that the page of a release lists; the figures count all of them.
 MOST_LEFT = 200_000  # Records of the largest file that is read.
+
+
+def start_field() -> Field:
+    return Field("start", gettext("Alerts begin"), "radio", told(STARTS))
 
 
 def run_of(visit: Visit, import_run_id: int) -> Run:
@@ -57,8 +62,9 @@ def left_over(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     kept = read_left_over(visit.act.session, visit.act.org, run.id)
     left = LeftOver.of_json(kept) if kept else records_left(visit, run)
     name = f"left-over-{run.id}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Type": "text/csv; charset=utf-8"}
-    return Response(as_csv(left), headers=headers)
+    response = Response(as_csv(left), mimetype="text/csv")
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response
 
 
 @pages.post("/o/<slug>/register/imports/<int:import_run_id>/left-over/drop")
@@ -74,7 +80,7 @@ def records_left(visit: Visit, run: Run) -> LeftOver:
     """Of an import by a command the cells are not kept, nor for ever: what is known of the records is there instead."""
     found = read_records(visit.act.session, visit.act.org, run.id, LEFT, MOST_LEFT)
     rows = [(one.line, one.reason, [one.reference, one.title, one.site, str(one.due_on or "")]) for one in found]
-    return LeftOver(["Reference", "Title", "Site", "Due date"], rows)
+    return LeftOver([word(name, "import_field") for name in ("reference", "title", "site", "due_on")], rows)
 
 
 @pages.get("/o/<slug>/register/imports/<int:import_run_id>/release")
@@ -91,17 +97,17 @@ def import_release(visit: Visit, import_run_id: int) -> ResponseReturnValue:
 @for_roles(*MANAGERS)
 def import_released(visit: Visit, import_run_id: int) -> ResponseReturnValue:
     """Put all drafts of the import on the watch."""
-    run, form = run_of(visit, import_run_id), read_form([START])
+    run, form = run_of(visit, import_run_id), read_form([start_field()])
     start = offered(form, "start", STARTS)
     if not start:
-        form.faults["start"] = "Choose from when on alerts are sent."
+        form.faults["start"] = gettext("Choose from when on alerts are sent.")
     if was_done(visit.act, form, lambda: releases.release_drafts(visit.act, run.id, start)):
         return go_to(url_for("register.import_result", slug=visit.place.slug, import_run_id=run.id))
     return release_page(visit, run, form)
 
 
 def release_page(visit: Visit, run: Run, form: Form) -> ResponseReturnValue:
-    view: dict[str, Any] = {"run": run, "form": form, "start": START, "most": MOST_ALERTS}
+    view: dict[str, Any] = {"run": run, "form": form, "start": start_field(), "most": MOST_ALERTS}
     view["preview"] = releases.preview_release(visit.act, run.id)
     pair = ("register/import_release.html", "register/fragments/_release.html")
     return page_or_fragment(*pair, form.status, visit=visit, **view)

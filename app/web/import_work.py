@@ -10,11 +10,12 @@ from app.imports.findings import Findings
 from app.operations.wishes import SILENT_AFTER
 from app.queries.import_work import Work, is_anybody_there, read_work
 from app.web.access import Visit
+from app.wording import gettext, later
 
-READING = "Reading the file …"
-WAITING = "Waiting for its turn …"
-SILENT = "Whoever worked on it was stopped. It is begun again within a minute."
-NOTHING_RUNS = (
+READING = later("Reading the file …")
+WAITING = later("Waiting for its turn …")
+SILENT = later("Whoever worked on it was stopped. It is begun again within a minute.")
+NOTHING_RUNS = later(
     "No scheduler is running, so nobody works on this file. It begins by itself as soon as one is started: "
     "tell whoever runs Onus."
 )
@@ -38,13 +39,22 @@ def progress_of(visit: Visit, work: Work | None) -> Progress | None:
     now = visit.act.now
     if not work.is_held(now, SILENT_AFTER):
         if not is_anybody_there(visit.act.session, now):
-            return Progress(work.is_applying, NOTHING_RUNS, is_stuck=True)
-        return Progress(work.is_applying, WAITING if work.beat_at is None else SILENT)
+            return Progress(work.is_applying, gettext(NOTHING_RUNS), is_stuck=True)
+        return Progress(work.is_applying, gettext(WAITING if work.beat_at is None else SILENT))
     if work.is_judged:
-        last = "being written …" if work.is_applying else "the result is put together …"
-        return Progress(work.is_applying, f"All {work.total:,} lines judged; {last}")
-    words = f"{work.done:,} of {work.total:,} lines judged" if work.total else READING
+        return Progress(work.is_applying, after_judging(work))
+    if not work.total:
+        return Progress(work.is_applying, gettext(READING), work.done, work.total)
+    done, total = f"{work.done:,}", f"{work.total:,}"
+    words = gettext("%(done)s of %(total)s lines judged", done=done, total=total)
     return Progress(work.is_applying, words, work.done, work.total)
+
+
+def after_judging(work: Work) -> str:
+    total = f"{work.total:,}"
+    if work.is_applying:
+        return gettext("All %(total)s lines judged; being written …", total=total)
+    return gettext("All %(total)s lines judged; the result is put together …", total=total)
 
 
 def work_of(visit: Visit, upload_id: int) -> Work | None:

@@ -20,12 +20,13 @@ from app.web.listing import asked_after, next_page, sight_of
 from app.web.message_texts import buttons, of_message
 from app.web.navigation import stops_of
 from app.web.typed_form import Form, was_done
+from app.wording import gettext, later
 
 __all__ = ["pages"]
 
-NOTED = "Your decision is noted."
-UNCHOSEN = "Choose one of the buttons."
-NOTHING = "There is nothing to decide about this message any more: see what became of it."
+NOTED = later("Your decision is noted.")
+UNCHOSEN = later("Choose one of the buttons.")
+NOTHING = later("There is nothing to decide about this message any more: see what became of it.")
 
 
 @pages.get("/o/<slug>/evidence/doubts")
@@ -67,7 +68,7 @@ def decide(visit: Visit, delivery_id: int) -> ResponseReturnValue:
     if is_done and not wants_fragment():
         return go_to(url_for("evidence.message", slug=visit.place.slug, delivery_id=delivery_id))
     page = message_page(visit, found_message(visit, delivery_id), form)
-    page.headers["X-Said"] = quote(NOTED if is_done else "")
+    page.headers["X-Said"] = quote(gettext(NOTED) if is_done else "")
     return page
 
 

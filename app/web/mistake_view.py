@@ -25,6 +25,7 @@ from app.queries.mistakes import (
     read_told,
 )
 from app.web.access import Visit
+from app.wording import gettext
 
 SHOWN = 50  # Rows of each list on the page; the counts are of all.
 MOST_TOLD = 200  # Messages on the page: they are what somebody may have to be called about.
@@ -92,7 +93,8 @@ def left_rows(visit: Visit, reasons: Sequence[Reason]) -> list[LeftRow]:
     for one in entries:
         if one.work is None:
             fields = ", ".join(LABELS.get(name, name).lower() for name in one.kept)
-            rows.append(LeftRow(one, f"Not put back, since it is not what the import wrote any more: {fields}"))
+            why = gettext("Not put back, since it is not what the import wrote any more: %(fields)s", fields=fields)
+            rows.append(LeftRow(one, why))
         else:
             said = told(one.work, names, visit.place.timezone)
             rows.append(LeftRow(one, f"{said.what}: {said.by}, {said.at}"))

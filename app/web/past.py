@@ -16,10 +16,11 @@ from app.web.evidence import listing
 from app.web.evidence_filters import NOT_A_DATE, own_day, read_day, zone_of
 from app.web.listing import asked_after, next_page, sight_of
 from app.web.messages import pages
+from app.wording import gettext, later
 
 __all__ = ["pages"]
 
-NOT_YET = "This day is not over yet: choose an earlier one, or look at the register for today."
+NOT_YET = later("This day is not over yet: choose an earlier one, or look at the register for today.")
 
 
 @pages.get("/o/<slug>/evidence/past")
@@ -39,5 +40,5 @@ def asked_day(visit: Visit) -> tuple[dt.date, str | None]:
     try:
         day = read_day(typed) if typed else yesterday
     except ValueError:
-        return yesterday, NOT_A_DATE
-    return (day, None) if day <= yesterday else (yesterday, NOT_YET)
+        return yesterday, gettext(NOT_A_DATE)
+    return (day, None) if day <= yesterday else (yesterday, gettext(NOT_YET))

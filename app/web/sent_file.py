@@ -15,5 +15,6 @@ def sent_file() -> tuple[str, bytes]:
     if file is None or not file.filename:
         raise Refused("Choose a file.")
     if len(content) > MOST_BYTES_OF_A_BROWSER:
-        raise Refused(f"The file has more than {MOST_BYTES_OF_A_BROWSER:,} bytes, and that is the most: split it.")
+        most = f"{MOST_BYTES_OF_A_BROWSER:,}"
+        raise Refused("The file has more than %(most)s bytes, and that is the most: split it.", most=most)
     return file.filename, content

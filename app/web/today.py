@@ -31,8 +31,6 @@ from app.words import word
 
 pages = Blueprint("today", __name__)
 
-GAPS = [(gap, word(gap, "why_unwatched")) for gap in Gap]
-
 
 @pages.get("/o/<slug>/")
 @for_roles(*MANAGERS)
@@ -63,7 +61,7 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
         "today/unwatched.html",
         "today/fragments/_unwatched.html",
         visit=visit,
-        named_gaps=GAPS,
+        named_gaps=[(gap, word(gap, "why_unwatched")) for gap in Gap],
         more=next_page(page),
         acts_on=acts_on_unwatched,
         **shown,

@@ -28,19 +28,20 @@ from app.web.evidence_filters import BACKWARDS, NOT_A_DATE, read_day
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import named, sight_of
 from app.web.papers import SANDBOX, saved_as
+from app.web.story import LANGUAGES
 from app.web.typed_form import Form, sent, was_done
+from app.wording import current, gettext, later, ngettext
+from app.words import day
 
 pages = past.pages
 
-FIELDS = ("from", "until", "site", "rule", "subject", "format")
+FIELDS = ("from", "until", "site", "rule", "subject", "format", "language")
 FORMATS = (
-    (ReportFormat.pdf, "PDF, to read and to print"),
-    (ReportFormat.xlsx, "Excel workbook (XLSX), a sheet for each section"),
-    (ReportFormat.csv, "CSV, for programs"),
-    (ReportFormat.bundle, "Bundle (ZIP) with PDF and CSV, which can be verified without Onus"),
+    (ReportFormat.pdf, later("PDF, to read and to print")),
+    (ReportFormat.xlsx, later("Excel workbook (XLSX), a sheet for each section")),
+    (ReportFormat.csv, later("CSV, for programs")),
+    (ReportFormat.bundle, later("Bundle (ZIP) with PDF and CSV, which can be verified without Onus")),
 )
-NOTHING_RUNS = "No scheduler is running, so nobody makes it: tell whoever runs Onus."
-ENGLISH = "en"
 
 
 @pages.get("/o/<slug>/evidence/exports")
@@ -48,18 +49,20 @@ ENGLISH = "en"
 def exports(visit: Visit) -> ResponseReturnValue:
     """The form, narrowed to one entry where the address names it, and what was asked for before."""
     asked = request.args.get("subject", "")
-    return exports_page(visit, Form({"subject": asked, "format": ReportFormat.pdf.value}))
+    return exports_page(
+        visit, Form({"subject": asked, "format": ReportFormat.pdf.value, "language": current().language})
+    )
 
 
 @pages.post("/o/<slug>/evidence/exports")
 @for_roles(*READERS)
 def ask(visit: Visit) -> ResponseReturnValue:
     form, sight = sent(*FIELDS), sight_of(visit)
-    asked, format = asked_for(visit, sight, form), known_format(form)
+    asked, format, language = asked_for(visit, sight, form), known_format(form), known_language(form)
     limits = Limits(sorted(sight.sites) if sight.is_limited else None, sorted(sight.kinds) if sight.kinds else None)
 
     def deed() -> None:
-        export_runs.ask(visit.act, format, ENGLISH, asked.as_json(), limits)
+        export_runs.ask(visit.act, format, language, asked.as_json(), limits)
 
     if was_done(visit.act, form, deed):
         return go_to(url_for("evidence.exports", slug=visit.place.slug))
@@ -87,10 +90,12 @@ def exports_page(visit: Visit, form: Form) -> ResponseReturnValue:
     waits = any(not line.is_over for line in lines)
     entry = entry_of(visit, sight, form.values.get("subject", ""))
     shown: dict[str, Any] = {
-        "form": form, "lines": lines, "formats": FORMATS, "entry": entry,
+        "form": form, "lines": lines, "about": {line.id: about(line) for line in lines}, "entry": entry,
+        "formats": [(format, gettext(words)) for format, words in FORMATS], "languages": LANGUAGES,
         "named_sites": named(sight.sites.values()), "rules": rules_by_name(session, visit.act.org),
         # What an inspector is shown is in the trail, each time: their page does not ask again by itself.
         "looks_again": waits and visit.person.role != Role.inspector,
+        "faults": {line.id: gettext(line.fault) for line in lines if line.fault},
         "progress": {line.id: progress_of(visit, line) for line in lines if not line.is_over},
     }  # fmt: skip
     return page_or_fragment(
@@ -102,17 +107,35 @@ def progress_of(visit: Visit, line: ExportLine) -> str:
     """How far it is, in words."""
     is_held = line.beat_at is not None and visit.act.now - line.beat_at < SILENT_AFTER
     if is_held:
-        return f"Being made: {line.rows:,} rows read" if line.rows else "Being made"
+        if not line.rows:
+            return gettext("Being made")
+        rows = f"{line.rows:,}"
+        return ngettext("Being made: %(rows)s row read", "Being made: %(rows)s rows read", line.rows, rows=rows)
     if not is_anybody_there(visit.act.session, visit.act.now):
-        return NOTHING_RUNS
-    return "Waiting for its turn" if line.beat_at is None else "Begun again within a minute"
+        return gettext("No scheduler is running, so nobody makes it: tell whoever runs Onus.")
+    return gettext("Waiting for its turn") if line.beat_at is None else gettext("Begun again within a minute")
+
+
+def about(line: ExportLine) -> str:
+    """What it was narrowed to: site, rule or entry, and days."""
+    asked = line.asked
+    chosen = (
+        (later("Site %(name)s"), asked.site_id),
+        (later("Rule %(name)s"), asked.rule_id),
+        (later("Entry %(name)s"), asked.subject_id),
+    )
+    narrowed = zip((words for words, of in chosen if of is not None), line.narrowed, strict=True)
+    names = "; ".join(gettext(words, name=name) for words, (_, name) in narrowed) or gettext("Everything")
+    first = [gettext("from %(day)s", day=day(asked.from_on))] if asked.from_on else []
+    last = [gettext("until %(day)s", day=day(asked.to_on))] if asked.to_on else []
+    return ", ".join([names, *first, *last])
 
 
 def asked_for(visit: Visit, sight: Sight, form: Form) -> Asked:
     """What the form asks for; what cannot be read is said beside its field, and what is foreign answers 404."""
     first, last = form.check("from", day_in, form.values["from"]), form.check("until", day_in, form.values["until"])
     if first and last and last < first:
-        form.faults["until"] = BACKWARDS
+        form.faults["until"] = gettext(BACKWARDS)
     entry = entry_of(visit, sight, form.values["subject"])
     site_id, rule_id = number_in(form.values["site"]), number_in(form.values["rule"])
     rules = dict(rules_by_name(visit.act.session, visit.act.org))
@@ -141,8 +164,13 @@ def entry_of(visit: Visit, sight: Sight, text: str) -> Any:
     return None if subject_id is None else read_entry(visit.act.session, sight, subject_id) or abort(404)
 
 
+def known_language(form: Form) -> str:
+    """The one that was chosen; without a choice, that of the page."""
+    return next((code for code, _name in LANGUAGES if code == form.values["language"]), current().language)
+
+
 def known_format(form: Form) -> ReportFormat:
     offered = {format.value: format for format, _ in FORMATS}
     if form.values["format"] not in offered:
-        form.faults["format"] = "Choose one of the formats."
+        form.faults["format"] = gettext("Choose one of the formats.")
     return offered.get(form.values["format"], ReportFormat.pdf)

@@ -134,7 +134,8 @@ def source_of(event: Event) -> str:
     if "import_in_error" in event.detail:
         return gettext("an import that was entered in error")
     ways = {SCHEDULER: _("Onus itself"), OPERATOR: _("command")}
-    return gettext(ways.get(event.actor, _("page")))
+    by_hand = _("page")
+    return gettext(ways.get(event.actor, by_hand))
 
 
 def taken_off_rows(session: Session, scope: Scope) -> Iterator[Row]:

@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: setup browser test lint types run long chaos bench lock clean
+.PHONY: setup browser test lint types run long chaos libreoffice bench lock clean
 
 setup: .venv/made
 	@$(MAKE) --no-print-directory browser || echo "make: no browser, so the browser tests cannot run: install chromium" >&2
@@ -50,9 +50,18 @@ SEED ?= 1
 chaos: setup
 	ONUS_CHAOS_MINUTES=$(MINUTES) ONUS_CHAOS_SEED=$(SEED) $(BIN)/python -m pytest -s tests/chaos/test_random.py
 
+# Reports as LibreOffice opens them. Where it is missing, Debian's is installed if that is possible: half a gigabyte.
+libreoffice: setup
+	@command -v soffice >/dev/null \
+		|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq \
+			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui >/dev/null; } \
+		|| { echo "make: install LibreOffice (Debian: libreoffice-calc-nogui), then try again" >&2; exit 1; }
+	$(BIN)/python -m pytest -m libreoffice tests/libreoffice
+
 # Ratios, measured side by side in one run; see docs/operating.md for what they were.
 bench: setup
 	$(BIN)/python -m bench.import_register
+	$(BIN)/python -m bench.first_scan
 
 # Pin the newest of everything; the lock carries hashes and no address.
 lock: setup

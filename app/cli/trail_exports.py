@@ -25,8 +25,9 @@ from app.queries.report.names import find_rule
 from app.queries.report.scope import Asked
 from app.scheduler.exporting import make
 from app.trail.act import OPERATOR, Act
+from app.wording import languages
 
-LANGUAGES = ("en",)
+LANGUAGES = tuple(sorted(languages()))
 
 
 def add_to(main: click.Group) -> None:

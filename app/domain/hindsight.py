@@ -25,18 +25,21 @@ PLAIN: Mapping[str, str] = {
 SEVERAL = frozenset({"subject_changed", "subject_put_into"})  # Whose `old` names the facts itself.
 RESPONSIBLE: Mapping[str, str] = {"member_id": "owner_member_id", "post_id": "owner_post_id"}
 KIND: Mapping[str, str] = {"kind": "kind_id"}  # An import has the kind by its name.
-OF_DATES = frozenset({"obligation_opened", "date_moved", "obligation_closed", "obligation_reopened"})
+FILED = frozenset({"obligation_filed", "filing_ended"})
+OF_DATES = frozenset({"obligation_opened", "date_moved", "obligation_closed", "obligation_reopened"}) | FILED
+FILING = ("filed_on", "filed_reference", "in_force_meanwhile", "ask_again_on", "filing_ended_on", "filing_result")
 CREATED, ASSIGNED = "subject_created", "subject_assigned"
 TYPES = frozenset({*PLAIN, *SEVERAL, *OF_DATES, CREATED, ASSIGNED})
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """One due date of an entry; without an outcome it is open."""
+    """One due date of an entry; without an outcome it is open. `filing` is what is said of it with the authority."""
 
     due_on: dt.date
     outcome: str | None = None
     met_on: dt.date | None = None
+    filing: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -79,10 +82,16 @@ def _take_back_date(deadlines: dict[int, Deadline], type: str, detail: Mapping[s
     elif key in deadlines and type == "date_moved":
         deadlines[key] = replace(deadlines[key], due_on=_day(detail["old"]))
     elif key in deadlines and type == "obligation_closed":
-        deadlines[key] = Deadline(deadlines[key].due_on)
+        deadlines[key] = replace(deadlines[key], outcome=None, met_on=None)
+    elif key in deadlines and type in FILED:
+        deadlines[key] = replace(deadlines[key], filing=_filing(detail["old"]))
     elif key in deadlines:
         old = detail["old"]
         deadlines[key] = replace(deadlines[key], outcome=old["outcome"], met_on=_day(old.get("met_on")))
+
+
+def _filing(old: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _day(value) if name.endswith("_on") else value for name, value in old.items()}
 
 
 def _day(text: str | None) -> Any:

@@ -7,25 +7,45 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.acts import NextFrom
+from app.domain.acts import NextFrom, Status
 from app.domain.delivery import Resolution, State
-from app.queries.entry_history import Event, History, Names
+from app.exports.other_events import OF_OTHERS
+from app.queries.entry_history import Event, History
+from app.queries.names import Names
 from app.vocabulary import OF
-from app.words import before, counted, day, every, moment, word
+from app.wording import gettext as _
+from app.wording import later, ngettext, plural
+from app.words import before, day, every, moment, word
 
+Built = Callable[[Mapping[str, Any], Names], str]  # What happened, of the detail of an event.
 SCHEDULER, OPERATOR = "system:scheduler", "system:operator"
-EMPTY = "nothing"
+EMPTY = later("nothing")
 DATES = ("old", "new", "series_from", "snoozed_until", "valid_until")  # What is a date, besides whatever ends in _on.
 
 LABELS: Mapping[str, str] = {
-    "title": "Title", "kind": "Kind", "kind_id": "Kind", "owner_member_id": "Responsible", "holder_id": "Holder",
-    "recurrence": "Comes again", "recurrence_basis": "Counted", "legal_basis": "Legal basis", "notes": "Notes",
-    "part_of_id": "Part of", "site_id": "Site", "filed_on": "Filed on", "filed_reference": "Receipt",
-    "in_force_meanwhile": "In force meanwhile", "ask_again_on": "Ask again on", "filing_ended_on": "Answered on",
-    "filing_result": "Answer", "owner_post_id": "Responsible post", "due_on": "Due date",
-    "snoozed_until": "Paused until", "series_from": "Later dates are counted from",
-    "due_from": "Due date from its whole",
-}  # fmt: skip
+    "title": later("Title"),
+    "kind": later("Kind"),
+    "kind_id": later("Kind"),
+    "owner_member_id": later("Responsible"),
+    "holder_id": later("Holder"),
+    "recurrence": later("Comes again"),
+    "recurrence_basis": later("Counted"),
+    "legal_basis": later("Legal basis"),
+    "notes": later("Notes"),
+    "part_of_id": later("Part of"),
+    "site_id": later("Site"),
+    "filed_on": later("Filed on"),
+    "filed_reference": later("Receipt"),
+    "in_force_meanwhile": later("In force meanwhile"),
+    "ask_again_on": later("Ask again on"),
+    "filing_ended_on": later("Answered on"),
+    "filing_result": later("Answer"),
+    "owner_post_id": later("Responsible post"),
+    "due_on": later("Due date"),
+    "snoozed_until": later("Paused until"),
+    "series_from": later("Later dates are counted from"),
+    "due_from": later("Due date from its whole"),
+}
 REASONS: Mapping[str, str] = {
     "date_moved": "move_reason", "subject_snoozed": "snooze_reason", "subject_archived": "archive_reason",
     "obligation_closed": "close_reason", "obligation_reopened": "reopen_reason",
@@ -60,7 +80,7 @@ def told_history(history: History, timezone: str) -> Sequence[Told]:
 
 
 def told(event: Event, names: Names, timezone: str) -> Told:
-    by = {SCHEDULER: "Onus", OPERATOR: "An operator, by a command"}.get(event.actor) or names.of_actor(event.actor)
+    by = {SCHEDULER: "Onus", OPERATOR: _("An operator, by a command")}.get(event.actor) or names.of_actor(event.actor)
     note = str(event.detail.get("note") or "")
     said = sentence(event, names), changes(event, names), note, event.claim_id
     return Told(moment(event.at, timezone), by, *said, event.detail.get("batch"))
@@ -68,189 +88,266 @@ def told(event: Event, names: Names, timezone: str) -> Told:
 
 def sentence(event: Event, names: Names) -> str:
     """What happened; an event that has no words of its own yet is at least named."""
-    words = PLAIN.get(event.type) or (BUILT[event.type](event.detail, names) if event.type in BUILT else "")
-    words = words or event.type.replace("_", " ").capitalize()
-    if event.type in REASONS and event.detail.get("reason"):
-        words += f" ({word(event.detail['reason'], REASONS[event.type])})"
-    if "line" in event.detail:
-        words += f", by an import (line {event.detail['line']} of the file)"
-    elif "import_in_error" in event.detail:
-        words += ", with a whole import that was entered in error"
-    return words + in_a_batch(event.detail)
+    detail = event.detail
+    plain = PLAIN.get(event.type) or OF_OTHERS.get(event.type)
+    said = _(plain) if plain else BUILT[event.type](detail, names) if event.type in BUILT else ""
+    said = said or event.type.replace("_", " ").capitalize()
+    if event.type in REASONS and detail.get("reason"):
+        said = _("%(said)s (%(why)s)", said=said, why=word(detail["reason"], REASONS[event.type]))
+    if "line" in detail:
+        said = _("%(said)s, by an import (line %(line)s of the file)", said=said, line=detail["line"])
+    elif "import_in_error" in detail:
+        said = _("%(said)s, with a whole import that was entered in error", said=said)
+    return in_a_batch(said, detail)
 
 
-def in_a_batch(detail: Mapping[str, Any]) -> str:
-    """With 39 others, in one batch: Royal Decree 1/2027. Nothing for what was done to this entry alone."""
+AMONG = plural("%(said)s, with %(number)d other, in one batch", "%(said)s, with %(number)d others, in one batch")
+
+
+def in_a_batch(said: str, detail: Mapping[str, Any]) -> str:
+    """With 39 others, in one batch: Royal Decree 1/2027. The same again for what was done to this entry alone."""
     if "batch" not in detail:
-        return ""
-    others = int(detail.get("others", 0))
-    among = f", with {counted(others, 'other')}, in one batch" if others else ", in a batch of its own"
-    return among + (f": {detail['by_act']}" if detail.get("by_act") else "")
+        return said
+    if others := int(detail.get("others", 0)):
+        said = ngettext(*AMONG, others, said=said)
+    else:
+        said = _("%(said)s, in a batch of its own", said=said)
+    return f"{said}: {detail['by_act']}" if detail.get("by_act") else said
 
 
 PLAIN: Mapping[str, str] = {
-    "subject_retitled": "Changed the title",
-    "subject_changed": "Changed the entry",
-    "subject_assigned": "Handed it over",
-    "holder_assigned": "Changed the holder",
-    "subject_archived": "Archived it",
-    "subject_out_of_service": "Took it out of service",
-    "left_by_mistaken_import": "Left it as it is",
-    "subject_moved": "Moved it to another site",
-    "subject_put_into": "Said what it is part of",
-    "snooze_ended": "Ended the pause of its alerts",
-    "claim_refreshed": "Brought an alert that was not sent yet up to date",
-    "claim_delivered": "Everybody who was to be told of the alert has been told",
-    "nobody_to_tell": "Found nobody to tell of the alert",
-    "somebody_to_tell": "Found somebody to tell of the alert",
+    "subject_retitled": later("Changed the title"),
+    "subject_changed": later("Changed the entry"),
+    "subject_assigned": later("Handed it over"),
+    "holder_assigned": later("Changed the holder"),
+    "subject_archived": later("Archived it"),
+    "subject_out_of_service": later("Took it out of service"),
+    "left_by_mistaken_import": later("Left it as it is"),
+    "subject_moved": later("Moved it to another site"),
+    "subject_put_into": later("Said what it is part of"),
+    "snooze_ended": later("Ended the pause of its alerts"),
+    "claim_refreshed": later("Brought an alert that was not sent yet up to date"),
+    "claim_delivered": later("Everybody who was to be told of the alert has been told"),
+    "nobody_to_tell": later("Found nobody to tell of the alert"),
+    "somebody_to_tell": later("Found somebody to tell of the alert"),
 }
 
 
 def hour_of(detail: Mapping[str, Any]) -> str:
-    return word(detail["timed_by"], "waits_for") if detail.get("timed_by") else "at once"
+    return word(detail["timed_by"], "waits_for") if detail.get("timed_by") else _("at once")
 
 
 def on(detail: Mapping[str, Any], name: str) -> str:
     """A date of the details in words."""
-    return value_of(name, detail.get(name), Names()) if detail.get(name) else "an unknown day"
+    return value_of(name, detail.get(name), Names()) if detail.get(name) else _("an unknown day")
 
 
 def deadline(detail: Mapping[str, Any], names: Names) -> str:
     """The deadline of 3 April 2027. Its date is as it was then; where the event has none, as it is now."""
     said = detail.get("due_on") or names.of("obligation_id", detail.get("obligation_id"))
-    return f"the deadline of {value_of('due_on', said, names)}" if said else "a deadline"
+    return _("the deadline of %(day)s", day=value_of("due_on", said, names)) if said else _("a deadline")
 
 
 def alert(detail: Mapping[str, Any]) -> str:
-    return (
-        f"the alert {before(detail['threshold'])} for {on(detail, 'due_on')}" if "threshold" in detail else "the alert"
-    )
+    if "threshold" not in detail:
+        return _("the alert")
+    return _("the alert %(when)s for %(day)s", when=before(detail["threshold"]), day=on(detail, "due_on"))
 
 
 def created(detail: Mapping[str, Any], names: Names) -> str:
-    at = names.of("site_id", detail.get("site_id"))
-    return f"Added it: {detail.get('title') or detail.get('reference')}" + (f", at {at}" if at else "")
+    title, site = detail.get("title") or detail.get("reference"), names.of("site_id", detail.get("site_id"))
+    return (
+        _("Added it: %(title)s, at %(site)s", title=title, site=site) if site else _("Added it: %(title)s", title=title)
+    )
 
 
 def closed(detail: Mapping[str, Any], names: Names) -> str:
-    met_on = f" on {on(detail, 'met_on')}" if detail.get("met_on") else ""
+    which, outcome = deadline(detail, names), word(detail.get("outcome"), "outcome")
     if detail.get("source") == "rhythm":
-        return f"Closed {deadline(detail, names)}: the entry comes in another rhythm now, and nobody had acted on it"
-    return f"Closed {deadline(detail, names)}: {word(detail.get('outcome'), 'outcome')}{met_on}"
-
-
-def origin(detail: Mapping[str, Any]) -> str:
-    if detail.get("after_obligation_id"):
-        return {NextFrom.paper: ", the last day of the new paper", NextFrom.person: ", the next one, as was said"}.get(
-            detail.get("source", ""), ", the next one"
+        return _(
+            "Closed %(deadline)s: the entry comes in another rhythm now, and nobody had acted on it", deadline=which
         )
-    return {"series": ", the next by the calendar", "whole": ", as its whole's date says"}.get(
-        detail.get("source", ""), ""
-    )
+    if detail.get("met_on"):
+        day = on(detail, "met_on")
+        return _("Closed %(deadline)s: %(outcome)s on %(day)s", deadline=which, outcome=outcome, day=day)
+    return _("Closed %(deadline)s: %(outcome)s", deadline=which, outcome=outcome)
+
+
+ORIGINS: Mapping[str, str] = {
+    NextFrom.paper: later("Opened %(deadline)s, the last day of the new paper"),
+    NextFrom.person: later("Opened %(deadline)s, the next one, as was said"),
+    "series": later("Opened %(deadline)s, the next by the calendar"),
+    "whole": later("Opened %(deadline)s, as its whole's date says"),
+}
 
 
 def opened(detail: Mapping[str, Any], names: Names) -> str:
-    return f"Opened {deadline(detail, names)}" + origin(detail)
+    which, source = deadline(detail, names), detail.get("source", "")
+    is_next = bool(detail.get("after_obligation_id"))
+    if source in ORIGINS and is_next == (source in (NextFrom.paper, NextFrom.person)):
+        return _(ORIGINS[source], deadline=which)
+    return (
+        _("Opened %(deadline)s, the next one", deadline=which) if is_next else _("Opened %(deadline)s", deadline=which)
+    )
 
 
 def reopened(detail: Mapping[str, Any], names: Names) -> str:
-    disproved = "; its papers prove it no more" if detail.get("disproved") else ""
-    return f"Opened {deadline(detail, names)} again{disproved}"
+    which = deadline(detail, names)
+    if detail.get("disproved"):
+        return _("Opened %(deadline)s again; its papers prove it no more", deadline=which)
+    return _("Opened %(deadline)s again", deadline=which)
 
 
-def with_whole(detail: Mapping[str, Any]) -> str:
-    return ", with its whole" if detail.get("source") == "whole" else ""
+def moved(detail: Mapping[str, Any], _names: Names) -> str:
+    days = {"old": on(detail, "old"), "new": on(detail, "new")}
+    if detail.get("source") == "whole":
+        return _("Moved the date from %(old)s to %(new)s, with its whole", **days)
+    return _("Moved the date from %(old)s to %(new)s", **days)
 
 
-def because(detail: Mapping[str, Any]) -> str:
-    return f": {OF['reason'].get(detail['reason'], detail['reason'])}" if detail.get("reason") else ""
+def left_behind(detail: Mapping[str, Any], _names: Names) -> str:
+    return _(
+        "Could not move the date from %(old)s to %(new)s with its whole, since there is a deadline on that day "
+        "already. Move that one, and this one follows; or move this one yourself",
+        old=on(detail, "old"), new=on(detail, "new"),
+    )  # fmt: skip
+
+
+def released(detail: Mapping[str, Any], _names: Names) -> str:
+    return _("Released the draft: %(start)s", start=word(detail.get("start"), "start").lower())
+
+
+def dropped(detail: Mapping[str, Any], _names: Names) -> str:
+    return _("Removed the file %(name)s (SHA-256 %(sha256)s)", name=detail["name"], sha256=detail["sha256"])
+
+
+def timed(detail: Mapping[str, Any], names: Names) -> str:
+    return _("Set the hour of the message to %(who)s: %(hour)s", who=person(detail, names), hour=hour_of(detail))
+
+
+def restored(detail: Mapping[str, Any], _names: Names) -> str:
+    return _("Put it back as a draft") if detail.get("new") == Status.draft else _("Put it back on the watch")
+
+
+def because(said: str, detail: Mapping[str, Any]) -> str:
+    """With the reason, where there is one."""
+    if not detail.get("reason"):
+        return said
+    return _("%(said)s: %(why)s", said=said, why=OF["reason"].get(detail["reason"], detail["reason"]))
 
 
 def person(detail: Mapping[str, Any], names: Names) -> str:
-    channel = f" ({word(detail['channel'], 'channel')})" if detail.get("channel") else ""
-    return (names.of("recipient", detail.get("recipient")) or "somebody") + channel
+    who = names.of("recipient", detail.get("recipient")) or _("somebody")
+    return f"{who} ({word(detail['channel'], 'channel')})" if detail.get("channel") else who
 
 
-def code(detail: Mapping[str, Any]) -> str:
-    """The code of the mail server's answer."""
-    return f" ({detail['code']})" if detail.get("code") else ""
+def to_person(sentence: str) -> Built:
+    """A sentence about a message: its reader, and the code of the mail server's answer if there was one."""
+
+    def said(detail: Mapping[str, Any], names: Names) -> str:
+        found = _(sentence, who=person(detail, names))
+        return f"{found} ({detail['code']})" if detail.get("code") else found
+
+    return said
 
 
-def decided(decision: Resolution) -> Callable[[Mapping[str, Any], Names], str]:
-    return lambda d, n: f"Decided about the message to {person(d, n)}: {word(decision, 'resolution')}"
+def of_deadline(sentence: str) -> Built:
+    return lambda detail, names: _(sentence, deadline=deadline(detail, names))
+
+
+def of_alert(sentence: str) -> Built:
+    return lambda detail, _names: because(_(sentence, alert=alert(detail)), detail)
+
+
+def decided(decision: Resolution) -> Built:
+    def said(detail: Mapping[str, Any], names: Names) -> str:
+        places = {"who": person(detail, names), "decision": word(decision, "resolution")}
+        return _("Decided about the message to %(who)s: %(decision)s", **places)
+
+    return said
 
 
 def answered(detail: Mapping[str, Any], names: Names) -> str:
-    until = f" until {on(detail, 'until_on')}" if detail.get("until_on") else ""
-    done = f", on {on(detail, 'done_on')}" if detail.get("done_on") else ""
+    who, answer = names.of("member", detail.get("member")) or _("Somebody"), word(detail.get("answer"), "answer")
+    said = _("%(who)s answered: %(answer)s", who=who, answer=answer)
+    if detail.get("until_on"):
+        said = _("%(said)s until %(day)s", said=said, day=on(detail, "until_on"))
+    if detail.get("done_on"):
+        said = _("%(said)s, on %(day)s", said=said, day=on(detail, "done_on"))
     whose = names.of("whose_member_id", detail.get("whose_member_id")) or names.of(
         "whose_post_id", detail.get("whose_post_id")
     )
-    hers = f", it belongs to {whose}" if whose else ""
-    said = f"{names.of('member', detail.get('member'))} answered: {word(detail.get('answer'), 'answer')}"
-    return f"{said}{until}{done}{hers}{with_file(detail)}"
+    return with_file(_("%(said)s, it belongs to %(whose)s", said=said, whose=whose) if whose else said, detail)
 
 
-def paper_added(detail: Mapping[str, Any], _: Names) -> str:
-    until = f", valid until {on(detail, 'valid_until')}" if detail.get("valid_until") else ""
-    renewed = ", with which it was renewed" if detail.get("obligation_id") else ""
-    return f"Added the paper {detail['number']}{until}{renewed}{with_file(detail)}"
+def paper_added(detail: Mapping[str, Any], _names: Names) -> str:
+    said = _("Added the paper %(number)s", number=detail["number"])
+    if detail.get("valid_until"):
+        said = _("%(said)s, valid until %(day)s", said=said, day=on(detail, "valid_until"))
+    if detail.get("obligation_id"):
+        said = _("%(said)s, with which it was renewed", said=said)
+    return with_file(said, detail)
 
 
-def with_file(detail: Mapping[str, Any]) -> str:
+def with_file(said: str, detail: Mapping[str, Any]) -> str:
     """With what a reader needs to tell whether a file is still the same."""
     file = detail.get("file") or {}
-    return f", with the file {file['name']} (SHA-256 {file['sha256']})" if file else ""
+    if not file:
+        return said
+    return _(
+        "%(said)s, with the file %(name)s (SHA-256 %(sha256)s)", said=said, name=file["name"], sha256=file["sha256"]
+    )
 
 
-def about_answer(did: str) -> Callable[[Mapping[str, Any], Names], str]:
-    return lambda d, n: f"{did} the answer of {n.of('member', d.get('member'))}: {word(d.get('answer'), 'answer')}"
+def of_answer(sentence: str) -> Built:
+    def said(detail: Mapping[str, Any], names: Names) -> str:
+        who = names.of("member", detail.get("member")) or _("Somebody")
+        return _(sentence, who=who, answer=word(detail.get("answer"), "answer"))
+
+    return said
 
 
-BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
+BUILT: Mapping[str, Built] = {
     "subject_created": created,
-    "subject_snoozed": lambda d, _: f"Paused its alerts until {on(d, 'new')}",
-    "subject_restored": lambda d, _: f"Put it back {'as a draft' if d.get('new') == 'draft' else 'on the watch'}",
-    "subject_released": lambda d, _: f"Released the draft: {word(d.get('start'), 'start').lower()}",
+    "subject_snoozed": lambda d, _names: _("Paused its alerts until %(day)s", day=on(d, "new")),
+    "subject_restored": restored,
+    "subject_released": released,
     "obligation_opened": opened,
     "obligation_closed": closed,
     "obligation_reopened": reopened,
-    "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}{with_whole(d)}",
-    "part_left_behind": lambda d, _: (
-        f"Could not move the date from {on(d, 'old')} to {on(d, 'new')} with its whole, since there is a "
-        "deadline on that day already. Move that one, and this one follows; or move this one yourself"
-    ),
+    "date_moved": moved,
+    "part_left_behind": left_behind,
     "paper_added": paper_added,
-    "paper_withdrawn": lambda d, _: f"Marked the paper {d['number']} as entered in error",
-    "file_dropped": lambda d, _: f"Removed the file {d['name']} (SHA-256 {d['sha256']})",
-    "recurrence_anchored": lambda d, _: f"Later dates are counted from {on(d, 'series_from')}",
-    "obligation_filed": lambda d, n: f"Filed {deadline(d, n)} with the authority",
-    "filing_ended": lambda d, n: f"Noted the answer of the authority to {deadline(d, n)}",
-    "claimed": lambda d, _: f"Raised {alert(d)}",
-    "superseded": lambda d, _: f"Did not send {alert(d)}{because(d)}",
-    "withdrawn": lambda d, _: f"Stopped {alert(d)}{because(d)}",
-    "reopened": lambda d, _: f"Raised {alert(d)} again",
-    "delivery_due": lambda d, n: f"Is to tell {person(d, n)}",
-    "delivery_timed": lambda d, n: f"Set the hour of the message to {person(d, n)}: {hour_of(d)}",
-    "delivery_cancelled": lambda d, n: f"Does not tell {person(d, n)}{because(d)}",
-    State.delivered: lambda d, n: f"Told {person(d, n)}",
-    "handed_over": lambda d, n: f"Sent it to the mail server for {person(d, n)}",
-    "delivery_put_off": lambda d, n: f"Could not tell {person(d, n)} yet: refused for now{code(d)}",
-    "delivery_failed": lambda d, n: f"Could not tell {person(d, n)}: refused by the mail server{code(d)}",
-    "delivery_in_doubt": lambda d, n: f"May have told {person(d, n)}: not confirmed",
-    "delivery_given_back": lambda d, n: f"Could not tell {person(d, n)} yet: the mail server could not be used",
-    "delivery_lost": lambda d, n: f"Could not tell {person(d, n)} yet: broken off before it was sent",
-    State.bounced: lambda d, n: f"The message to {person(d, n)} came back{code(d)}",
-    "late_answer": lambda d, n: f"An answer about the message to {person(d, n)} came late{code(d)}",
-    "delivery_resent": lambda d, n: f"Is to tell {person(d, n)} again",
-    "delivery_held": lambda d, n: f"Holds the message to {person(d, n)}: the database was restored",
-    "delivery_released": lambda d, n: f"Let the message to {person(d, n)} go",
+    "paper_withdrawn": lambda d, _names: _("Marked the paper %(number)s as entered in error", number=d["number"]),
+    "file_dropped": dropped,
+    "recurrence_anchored": lambda d, _names: _("Later dates are counted from %(day)s", day=on(d, "series_from")),
+    "obligation_filed": of_deadline(later("Filed %(deadline)s with the authority")),
+    "filing_ended": of_deadline(later("Noted the answer of the authority to %(deadline)s")),
+    "claimed": of_alert(later("Raised %(alert)s")),
+    "superseded": of_alert(later("Did not send %(alert)s")),
+    "withdrawn": of_alert(later("Stopped %(alert)s")),
+    "reopened": of_alert(later("Raised %(alert)s again")),
+    "delivery_due": to_person(later("Is to tell %(who)s")),
+    "delivery_timed": timed,
+    "delivery_cancelled": lambda d, n: because(_("Does not tell %(who)s", who=person(d, n)), d),
+    State.delivered: to_person(later("Told %(who)s")),
+    "handed_over": to_person(later("Sent it to the mail server for %(who)s")),
+    "delivery_put_off": to_person(later("Could not tell %(who)s yet: refused for now")),
+    "delivery_failed": to_person(later("Could not tell %(who)s: refused by the mail server")),
+    "delivery_in_doubt": to_person(later("May have told %(who)s: not confirmed")),
+    "delivery_given_back": to_person(later("Could not tell %(who)s yet: the mail server could not be used")),
+    "delivery_lost": to_person(later("Could not tell %(who)s yet: broken off before it was sent")),
+    State.bounced: to_person(later("The message to %(who)s came back")),
+    "late_answer": to_person(later("An answer about the message to %(who)s came late")),
+    "delivery_resent": to_person(later("Is to tell %(who)s again")),
+    "delivery_held": to_person(later("Holds the message to %(who)s: the database was restored")),
+    "delivery_released": to_person(later("Let the message to %(who)s go")),
     **{f"doubt_resolved_{decision}": decided(decision) for decision in Resolution},
-    "opened": lambda d, n: f"{n.of('member', d.get('member')) or 'Somebody'} opened the alert in the app",
+    "opened": of_answer(later("%(who)s opened the alert in the app")),
     "acknowledged": answered,
-    "answer_accepted": about_answer("Accepted"),
-    "answer_sent_back": about_answer("Sent back"),
-    "answer_taken_back": lambda d, n: f"{n.of('member', d.get('member'))} took back: {word(d.get('answer'), 'answer')}",
+    "answer_accepted": of_answer(later("Accepted the answer of %(who)s: %(answer)s")),
+    "answer_sent_back": of_answer(later("Sent back the answer of %(who)s: %(answer)s")),
+    "answer_taken_back": of_answer(later("%(who)s took back: %(answer)s")),
 }  # fmt: skip
 
 
@@ -258,31 +355,31 @@ def changes(event: Event, names: Names) -> Sequence[Change]:
     """Old and new values, where the words do not say them already."""
     old, new = event.detail.get("old"), event.detail.get("new")
     if event.type == "subject_retitled":
-        return [Change("Title", str(old), str(new))]
+        return [Change(_("Title"), str(old), str(new))]
     if event.type == "holder_assigned":
-        return [Change("Holder", value_of("holder_id", old, names), value_of("holder_id", new, names))]
+        return [Change(_("Holder"), value_of("holder_id", old, names), value_of("holder_id", new, names))]
     if event.type == "subject_moved":
-        return [Change("Site", value_of("site_id", old, names), value_of("site_id", new, names))]
+        return [Change(_("Site"), value_of("site_id", old, names), value_of("site_id", new, names))]
     if not isinstance(old, Mapping) or not isinstance(new, Mapping):
         return []
     if event.type == "subject_assigned":
-        return [Change("Responsible", owner(old, names), owner(new, names))]
+        return [Change(_("Responsible"), owner(old, names), owner(new, names))]
     differ = [name for name in new if old.get(name) != new[name]]
     return [
-        Change(LABELS.get(name, name), value_of(name, old.get(name), names), value_of(name, new[name], names))
+        Change(_(LABELS.get(name, name)), value_of(name, old.get(name), names), value_of(name, new[name], names))
         for name in differ
     ]
 
 
 def owner(detail: Mapping[str, Any], names: Names) -> str:
     found = names.of("member_id", detail.get("member_id")) or names.of("post_id", detail.get("post_id"))
-    return found or "nobody"
+    return found or _("nobody")
 
 
 def value_of(name: str, value: object, names: Names) -> str:
     """A value in words: dates, people, kinds, sites and codes by what the screens call them."""
     if value is None or value == "":
-        return EMPTY
+        return _(EMPTY)
     if name == "recurrence":
         return every(str(value))
     if (of := {"recurrence_basis": "basis", "in_force_meanwhile": "in_force"}.get(name, name)) in OF:
@@ -290,7 +387,7 @@ def value_of(name: str, value: object, names: Names) -> str:
     if name.endswith("_id") and name != "part_of_id" and isinstance(value, int):
         return names.of(name, value) or str(value)
     if name == "part_of_id":
-        return "an entry"
+        return _("an entry")
     if name == "due_from":
         return before(str(value))
     if name.endswith("_on") or name in DATES:

@@ -20,6 +20,7 @@ from app.operations import phones, typed
 from app.operations.inspectors import limit_to_kinds
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 
 def member_without_one(act: Act, address: str) -> Member | None:
@@ -33,7 +34,7 @@ def welcome(
     act: Act, member: Member, role: Role, name: str | None, password_hash: str | None, valid_until: dt.date | None
 ) -> int:
     """Give this member an account, and make them so; their id."""
-    shown = typed.one_line(name, "The name") if name is not None else member.name
+    shown = typed.one_line(name, later("The name")) if name is not None else member.name
     give(act, member, password_hash)
     if member.name != shown:
         member.name = shown
@@ -59,13 +60,15 @@ def let_in(act: Act, member_id: int, password_hash: str | None) -> None:
 
 def give(act: Act, member: Member, password_hash: str | None) -> None:
     """Let the member sign in by their address. Raises Refused for who has none, or signs in already."""
-    if member.account_id is not None or member.email is None:
-        why = "signs in already" if member.account_id is not None else "has no e-mail address: write one first"
-        raise Refused(f"{member.name} {why}.")
+    if member.account_id is not None:
+        raise Refused("%(name)s signs in already.", name=member.name)
+    if member.email is None:
+        raise Refused("%(name)s has no e-mail address: write one first.", name=member.name)
     account_id = joined(act, member.email, member.name, password_hash)
     taken = select(Member.id).where(Member.org_id == act.org, Member.account_id == account_id)
     if act.session.execute(taken).first() is not None:
-        raise Refused(f"Somebody else here signs in as {member.email}: give {member.name} another address.")
+        words = later("Somebody else here signs in as %(address)s: give %(name)s another address.")
+        raise Refused(words, address=member.email, name=member.name)
     member.account_id = account_id
     changed(act)
     act.record("member_account_given", member_id=member.id)
@@ -78,7 +81,7 @@ def joined(act: Act, address: str, name: str, password_hash: str | None) -> int:
     account = act.session.scalars(query).one()
     if password_hash is not None:
         if account.password_hash is not None:
-            raise Refused(f"{address} has a password already: add the member without one.")
+            raise Refused("%(address)s has a password already: add the member without one.", address=address)
         account.password_hash = password_hash
     return account.id
 

@@ -19,6 +19,7 @@ from app.models import DayOff as DayOffRow
 from app.models import Organisation, Site
 from app.operations import typed
 from app.trail.act import Act
+from app.wording import later
 
 MOST = 300  # Of an organisation: twenty years of shutdowns at fifteen sites, and a list that can be looked through.
 MOST_YEARLY = 120  # Days of one site: weekends and holidays beside them, some days are left on which people work.
@@ -26,7 +27,7 @@ MOST_YEARLY = 120  # Days of one site: weekends and holidays beside them, some d
 
 def add_day_off(act: Act, name: str, period: DayOff, site_id: int | None = None) -> int:
     """Nobody works on these days, at the site or at all sites. Raises Refused."""
-    line = typed.one_line(name, "The name of the days off")
+    line = typed.one_line(name, later("The name of the days off"))
     check_period(period)
     _check_site(act, site_id)
     _check_room(act, period, site_id)
@@ -42,12 +43,13 @@ def add_day_off(act: Act, name: str, period: DayOff, site_id: int | None = None)
 
 def check_period(period: DayOff) -> None:
     """Raises Refused, with what to do."""
-    typed.register_day(period.on_day, "The first day")
-    typed.register_day(period.until_day, "The last day")
+    typed.register_day(period.on_day, later("The first day"))
+    typed.register_day(period.until_day, later("The last day"))
     if period.until_day < period.on_day:
-        raise Refused(f"The last day {period.until_day} is before the first day {period.on_day}: correct it.")
+        days = {"last": period.until_day, "first": period.on_day}
+        raise Refused("The last day %(last)s is before the first day %(first)s: correct it.", **days)
     if len(period.days) > LONGEST:
-        raise Refused(f"These are {len(period.days)} days: take {LONGEST} at once at most.")
+        raise Refused("These are %(days)s days: take %(most)s at once at most.", days=len(period.days), most=LONGEST)
     ends = {(period.on_day.month, period.on_day.day), (period.until_day.month, period.until_day.day)}
     if period.is_yearly and LEAP_DAY in ends:
         raise Refused("29 February is not in every year: choose 28 February or 1 March.")
@@ -78,14 +80,15 @@ def _check_room(act: Act, period: DayOff, site_id: int | None) -> None:
     columns = (DayOffRow.site_id, DayOffRow.on_day, DayOffRow.until_day, DayOffRow.is_yearly)
     rows = act.session.execute(select(*columns).where(DayOffRow.org_id == act.org)).all()
     if len(rows) >= MOST:
-        raise Refused(f"There are {MOST} days off already: remove those that are over, then add this one.")
+        raise Refused("There are %(most)s days off already: remove those that are over, then add this one.", most=MOST)
     again: defaultdict[int | None, set[tuple[int, int]]] = defaultdict(set)
     for at, one in [*((row.site_id, DayOff(*row[1:])) for row in rows), (site_id, period)]:
         again[at] |= yearly(one) if one.is_yearly else set()
     everywhere = again.pop(None, set())
     fullest = max((len(days | everywhere) for days in again.values()), default=len(everywhere))
     if period.is_yearly and fullest > MOST_YEARLY:
-        raise Refused(f"{fullest} days would be off in every year, and {MOST_YEARLY} at most can be: take fewer.")
+        limits = {"days": fullest, "most": MOST_YEARLY}
+        raise Refused("%(days)s days would be off in every year, and %(most)s at most can be: take fewer.", **limits)
 
 
 def _worded(facts: dict[str, Any]) -> dict[str, Any]:

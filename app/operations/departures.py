@@ -19,6 +19,7 @@ from app.operations.absences import days_of_today, out_of_sight
 from app.operations.handing_on import hand_on
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 # Sites where something hangs on the person, and nobody else who is there that day holds the post.
 UNHELD = """
@@ -57,13 +58,13 @@ def leave(
     """
     act.session.execute(select(Organisation.id).where(Organisation.id == act.org).with_for_update(key_share=True)).one()
     people.keep_an_admin(act, member_id)
-    typed.register_day(leaves_on, "The day")
+    typed.register_day(leaves_on, later("The day"))
     check_heir(act, member_id, leaves_on, to_member_id, to_post_id)
     member = _locked(act, member_id)
     if (before := _open(act, member_id)) is not None:
         before.withdrawn_at = act.now
         act.session.flush()
-    said = typed.code(Held, about, "what becomes of entries about the person")
+    said = typed.code(Held, about, later("what becomes of entries about the person"))
     to: dict[str, Any] = {"to_member_id": to_member_id, "to_post_id": to_post_id}
     by = {"entered_at": act.now, "entered_by": entered_by}
     made = Departure(org_id=act.org, member_id=member_id, leaves_on=leaves_on, about=said, **to, **by)
@@ -119,7 +120,8 @@ def check_heir(act: Act, member_id: int, day: dt.date, to_member_id: int | None,
         post = act.session.get_one(Post, (act.org, to_post_id))
         nobody = [row.name for row in act.run(UNHELD, {"member": member_id, "post": to_post_id, "day": day})]
         if nobody:
-            raise Refused(f"Nobody else holds the post {post.name} at {', '.join(nobody)} on {day}: assign it first.")
+            words = later("Nobody else holds the post %(post)s at %(sites)s on %(day)s: assign it first.")
+            raise Refused(words, post=post.name, sites=", ".join(nobody), day=day)
     if to_member_id is not None:
         _check_person(act, member_id, day, act.session.get_one(Member, (act.org, to_member_id)))
 
@@ -131,12 +133,15 @@ def _check_person(act: Act, member_id: int, day: dt.date, heir: Member) -> None:
         heir.valid_until is not None and heir.valid_until < day
     )
     if not heir.is_active or heir.role == Role.inspector or gone:
-        raise Refused(f"{heir.name} is disabled, an inspector, or not here any more on {day}: choose somebody else.")
+        words = later("%(name)s is disabled, an inspector, or not here any more on %(day)s: choose somebody else.")
+        raise Refused(words, name=heir.name, day=day)
     unseen = out_of_sight(act, member_id, heir.id, day, dt.date.max)
     if unseen:
-        raise Refused(f"{heir.name} may not see {', '.join(unseen)}: widen their sites, or choose somebody else.")
+        words = later("%(name)s may not see %(sites)s: widen their sites, or choose somebody else.")
+        raise Refused(words, name=heir.name, sites=", ".join(unseen))
     if heir.email is None and act.run(NAMED_IN_RULES, {"member": member_id}).scalar_one():
-        raise Refused(f"A rule names whoever leaves, and {heir.name} has no e-mail address to be named by: add one.")
+        words = later("A rule names whoever leaves, and %(name)s has no e-mail address to be named by: add one.")
+        raise Refused(words, name=heir.name)
 
 
 def _open(act: Act, member_id: int) -> Departure | None:

@@ -22,7 +22,7 @@ def limit_to_kinds(act: Act, member_id: int, kind_ids: Collection[int]) -> bool:
     if old == new:
         return False
     if new and member.role != Role.inspector:
-        raise Refused(f"{member.name} is no inspector: only inspectors can be limited to kinds.")
+        raise Refused("%(name)s is no inspector: only inspectors can be limited to kinds.", name=member.name)
     own = (MemberKind.org_id == act.org, MemberKind.member_id == member_id)
     act.session.execute(delete(MemberKind).where(*own, MemberKind.kind_id.in_(old - new)))
     act.session.add_all(MemberKind(org_id=act.org, member_id=member_id, kind_id=kind_id) for kind_id in new - old)

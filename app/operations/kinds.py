@@ -17,10 +17,13 @@ from app.domain.folding import clean_text, fold_name
 from app.models import Kind
 from app.operations import names, typed
 from app.trail.act import Act
+from app.wording import later
 
 NEW_KIND_WORDING = "expires"  # Most kinds lapse; a person rewords the others.
 WORDINGS = (NEW_KIND_WORDING, "falls_due")
 OF_ENTRIES_WITHOUT_ONE = "other"  # Each organisation has it, so it keeps its name.
+KIND_NAME, WHAT_TO_DO = later("The name of the kind"), later("What to do")
+TAKEN = later("The kind %(name)s is there already: choose another name.")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def find_kind(act: Act, name: str) -> int:
     """The kind of this name. Raises Refused where there is none."""
     found = known_kinds(act).get(key_of(name))
     if found is None:
-        raise Refused(f"There is no kind {quoted(name)}: correct the name; Settings list the kinds.")
+        raise Refused("There is no kind %(name)s: correct the name; Settings list the kinds.", name=quoted(name))
     return found
 
 
@@ -62,7 +65,7 @@ def find_or_make(act: Act, named: Iterable[str]) -> KindsNamed:
     for name in named:
         key = key_of(name)
         if key and key not in ids:
-            cleaned = clean_name(name, "The name of a kind")
+            cleaned = clean_name(name, later("The name of a kind"))
             ids[key], is_new = made_or_found(act, cleaned)
             made += [cleaned] if is_new else []
     return KindsNamed(ids, made)
@@ -98,11 +101,11 @@ class KindText:
 
     def cleaned(self) -> dict[str, Any]:
         """The columns of the kind. Raises Refused for what cannot be."""
-        told = {code: clean_text(said, "What to do", typed.LONGEST_NOTE) for code, said in self.what_to_do_in.items()}
+        told = {code: clean_text(said, WHAT_TO_DO, typed.LONGEST_NOTE) for code, said in self.what_to_do_in.items()}
         return {
-            "name": typed.one_line(self.name, "The name of the kind"),
+            "name": typed.one_line(self.name, KIND_NAME),
             "wording": check_wording(self.wording),
-            "what_to_do": clean_text(self.what_to_do, "What to do", typed.LONGEST_NOTE),
+            "what_to_do": clean_text(self.what_to_do, WHAT_TO_DO, typed.LONGEST_NOTE),
             "what_to_do_in": {code: said for code, said in told.items() if said},
             **typed.rhythm(self.recurrence, self.recurrence_basis),
             "proof_needed": self.proof_needed,
@@ -112,10 +115,10 @@ class KindText:
 
 def add_kind(act: Act, said: KindText) -> int:
     """A new kind, as a person words it. Raises Refused if its name is taken."""
-    line = typed.one_line(said.name, "The name of the kind")
+    line = typed.one_line(said.name, KIND_NAME)
     kind_id, is_new = made_or_found(act, line)
     if not is_new:
-        raise Refused(f"The kind {quoted(line)} is there already: choose another name.")
+        raise Refused(TAKEN, name=quoted(line))
     change_kind(act, kind_id, said)
     return kind_id
 
@@ -129,8 +132,9 @@ def change_kind(act: Act, kind_id: int, said: KindText) -> bool:
     if not old:
         return False
     if key_of(kind.name) == OF_ENTRIES_WITHOUT_ONE and key_of(new["name"]) != OF_ENTRIES_WITHOUT_ONE:
-        raise Refused(f"The kind {quoted(kind.name)} keeps its name: entries that name no kind belong to it.")
-    names.give(act, kind, new["name"], "kind")
+        words = later("The kind %(name)s keeps its name: entries that name no kind belong to it.")
+        raise Refused(words, name=quoted(kind.name))
+    names.give(act, kind, new["name"], TAKEN)
     for part in old.keys() - {"name"}:
         setattr(kind, part, new[part])
     act.record("kind_changed", kind_id=kind_id, old=old, new={part: new[part] for part in old})
@@ -139,5 +143,6 @@ def change_kind(act: Act, kind_id: int, said: KindText) -> bool:
 
 def check_wording(wording: str) -> str:
     if wording not in WORDINGS:
-        raise Refused(f"{quoted(wording)} is not a wording: choose one of {', '.join(WORDINGS)}.")
+        one_of = ", ".join(WORDINGS)
+        raise Refused("%(text)s is not a wording: choose one of %(words)s.", text=quoted(wording), words=one_of)
     return wording

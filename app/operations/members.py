@@ -17,13 +17,14 @@ from app.operations import people, typed
 from app.operations.inspectors import limit_to_kinds
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 
 def change_member(act: Act, member_id: int, name: str, role: str, valid_until: dt.date | None) -> bool:
     """Make the member so. Raises Refused where nobody would be left who administers the organisation for good."""
-    line, known = typed.one_line(name, "The name"), typed.code(Role, role, "a role")
+    line, known = typed.one_line(name, later("The name")), typed.code(Role, role, later("a role"))
     if valid_until is not None:
-        typed.register_day(valid_until, "The last day")
+        typed.register_day(valid_until, later("The last day"))
     if known != Role.admin or valid_until is not None:
         people.keep_an_admin(act, member_id)
     query = select(Member).where(Member.org_id == act.org, Member.id == member_id).with_for_update()
@@ -44,7 +45,7 @@ def change_address(act: Act, member_id: int, email: str) -> bool:
         return False
     taken = select(Member.id).where(Member.org_id == act.org, func.lower(Member.email) == address)
     if address is not None and act.session.execute(taken.where(Member.id != member_id)).first() is not None:
-        raise Refused(f"{address} is another member's address: correct it, or open that person.")
+        raise Refused("%(address)s is another member's address: correct it, or open that person.", address=address)
     if member.email is not None:
         rename_in_rules(act, member.email, address)
     member.email = address

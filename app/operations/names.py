@@ -10,10 +10,10 @@ from app.domain.errors import Refused, quoted
 from app.trail.act import Act
 
 
-def give(act: Act, named: Any, name: str, what: str) -> None:
-    """Name this site, kind or post so; `what` says which it is. Raises Refused if another one has the name."""
+def give(act: Act, named: Any, name: str, taken: str) -> None:
+    """Name this site or kind so. Raises Refused, by the sentence `taken` about `%(name)s`, if another one has it."""
     try:
         with act.session.begin_nested():
             named.name = name
     except IntegrityError:
-        raise Refused(f"The {what} {quoted(name)} is there already: choose another name.") from None
+        raise Refused(taken, name=quoted(name)) from None

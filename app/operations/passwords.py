@@ -19,7 +19,10 @@ HASHER = PasswordHasher()
 def hashed(password: str) -> str:
     """The argon2id hash of a password of 12 to 128 characters. Raises Refused for another length."""
     if not SHORTEST <= len(password) <= LONGEST:
-        raise Refused(f"The password has {len(password)} characters: use {SHORTEST} to {LONGEST}.")
+        limits = {"least": SHORTEST, "most": LONGEST}
+        raise Refused(
+            "The password has %(length)s characters: use %(least)s to %(most)s.", length=len(password), **limits
+        )
     return HASHER.hash(password)
 
 

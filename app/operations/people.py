@@ -26,10 +26,13 @@ from app.operations.presence import check_here
 from app.operations.promises import take_back_promises
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 SLUG = re.compile("[a-z0-9][a-z0-9-]{0,62}")  # A label of an address; RFC 1035 section 2.3.4 gives the length.
 COUNTRY = re.compile("[A-Z]{2}")  # ISO 3166-1 alpha-2.
 OTHER = "other"  # The kind that each organisation has, for entries that name none.
+SITE_NAME = later("The name of the site")
+SITE_TAKEN = later("The site %(name)s is there already: choose another name.")
 
 
 def find_member(act: Act, email: str) -> Member:
@@ -37,7 +40,7 @@ def find_member(act: Act, email: str) -> Member:
     query = select(Member).where(Member.org_id == act.org, func.lower(Member.email) == func.lower(address))
     member = act.session.scalars(query).one_or_none()
     if member is None:
-        raise Refused(f"There is no member {quoted(address)}: `onus member add` makes one.")
+        raise Refused("There is no member %(address)s: `onus member add` makes one.", address=quoted(address))
     return member
 
 
@@ -46,7 +49,7 @@ def find_site(act: Act, name: str) -> Site:
     query = select(Site).where(Site.org_id == act.org, func.lower(Site.name) == func.lower(folded))
     site = act.session.scalars(query).one_or_none()
     if site is None:
-        raise Refused(f"There is no such site {quoted(folded)}: `onus site add` makes one.")
+        raise Refused("There is no such site %(name)s: `onus site add` makes one.", name=quoted(folded))
     return site
 
 
@@ -55,7 +58,7 @@ def find_post(act: Act, name: str) -> Post:
     query = select(Post).where(Post.org_id == act.org, func.lower(Post.name) == func.lower(folded))
     post = act.session.scalars(query).one_or_none()
     if post is None:
-        raise Refused(f"There is no such post {quoted(folded)}: `onus post add` makes one.")
+        raise Refused("There is no such post %(name)s: `onus post add` makes one.", name=quoted(folded))
     return post
 
 
@@ -66,15 +69,16 @@ def add_organisation(session: Session, now: dt.datetime, actor: str, slug: str, 
     """
     if SLUG.fullmatch(slug) is None:
         raise Refused(
-            f"{quoted(slug)} cannot stand in an address: use lower-case letters, digits and hyphens, "
-            "at most 63, a letter or a digit first."
+            "%(text)s cannot stand in an address: use lower-case letters, digits and hyphens, at most 63, "
+            "a letter or a digit first.",
+            text=quoted(slug),
         )
     calendars.check_zone(timezone)
-    values = {"slug": slug, "name": typed.one_line(name, "The name of the organisation"), "timezone": timezone}
+    values = {"slug": slug, "name": typed.one_line(name, later("The name of the organisation")), "timezone": timezone}
     adding = insert(Organisation).values(values).on_conflict_do_nothing().returning(Organisation.id)
     org = session.scalar(adding)
     if org is None:
-        raise Refused(f"The organisation {quoted(slug)} is there already: choose another slug.")
+        raise Refused("The organisation %(name)s is there already: choose another slug.", name=quoted(slug))
     return org
 
 
@@ -89,11 +93,11 @@ def furnish(act: Act, name: str, timezone: str, country: str | None = None, regi
 def add_site(act: Act, name: str, timezone: str, country: str | None = None, region: str | None = None) -> int:
     calendars.check_zone(timezone)
     place = place_of(country, region)
-    line = typed.one_line(name, "The name of the site")
+    line = typed.one_line(name, SITE_NAME)
     adding = insert(Site).values(org_id=act.org, name=line, timezone=timezone, **place).on_conflict_do_nothing()
     site_id: int | None = act.session.scalar(adding.returning(Site.id))
     if site_id is None:
-        raise Refused(f"The site {quoted(line)} is there already: choose another name.")
+        raise Refused(SITE_TAKEN, name=quoted(line))
     changed(act)
     act.record("site_created", site_id=site_id, name=line, timezone=timezone, **place)
     return site_id
@@ -103,14 +107,16 @@ def place_of(country: str | None, region: str | None) -> dict[str, Any]:
     """Country and region, whose public holidays count at the site."""
     if not country:
         if region:
-            raise Refused(f"The region {quoted(region)} has no country: name it, too.")
+            raise Refused("The region %(region)s has no country: name it, too.", region=quoted(region))
         return {"country": None, "region": None}
     code = country.strip().upper()
     if COUNTRY.fullmatch(code) is None:
-        raise Refused(f"{quoted(country)} is not a country: write the two letters of ISO 3166, such as ES.")
+        words = later("%(text)s is not a country: write the two letters of ISO 3166, such as ES.")
+        raise Refused(words, text=quoted(country))
     # A misspelt region would silently mean the holidays of the whole country.
     if region and calendars.known_country(code) and not calendars.known_region(code, region):
-        raise Refused(f"{quoted(region)} is no region of {code} whose holidays are known: correct it or leave it out.")
+        words = later("%(region)s is no region of %(country)s whose holidays are known: correct it or leave it out.")
+        raise Refused(words, region=quoted(region), country=code)
     return {"country": code, "region": region or None}
 
 
@@ -142,8 +148,9 @@ def archive_unwatched_site(act: Act, site_id: int) -> bool:
     there = (Subject.org_id == act.org, Subject.site_id == site_id, Subject.status == Status.watched)
     watched = act.session.scalars(select(func.count()).select_from(Subject).where(*there)).one()
     if watched:
-        are = "entry is" if watched == 1 else "entries are"
-        raise Refused(f"{watched} {are} watched at this site: move or archive them first.")
+        if watched == 1:
+            raise Refused("1 entry is watched at this site: move or archive it first.")
+        raise Refused("%(number)s entries are watched at this site: move or archive them first.", number=watched)
     return archive_site(act, site_id)
 
 
@@ -173,17 +180,17 @@ def add_member(
 
     Whoever is a member without an account gets one, and this role. Raises Refused for who has one already.
     """
-    address, known = fold_address(email), typed.code(Role, role, "a role")
+    address, known = fold_address(email), typed.code(Role, role, later("a role"))
     if (there := accounts.member_without_one(act, address)) is not None:
         return accounts.welcome(act, there, known, name, password_hash, valid_until)
     # The name of an account that is there already belongs to other organisations, and is not shown to this one (P8).
-    shown = typed.one_line(name, "The name") if name is not None else address.partition("@")[0]
+    shown = typed.one_line(name, later("The name")) if name is not None else address.partition("@")[0]
     account_id = accounts.joined(act, address, shown, password_hash)
     adding = insert(Member).values(org_id=act.org, account_id=account_id, name=shown, email=address, role=known)
     adding = adding.values(valid_until=valid_until).on_conflict_do_nothing()
     member_id: int | None = act.session.scalar(adding.returning(Member.id))
     if member_id is None:
-        raise Refused(f"{address} is a member already: enable them if they are disabled.")
+        raise Refused("%(address)s is a member already: enable them if they are disabled.", address=address)
     changed(act)
     if valid_until is not None:
         changed(act, wake_on=valid_until + calendars.DAY)
@@ -221,8 +228,10 @@ def keep_an_admin(act: Act, leaving: int) -> None:
     present = act.session.execute(admins.order_by(Member.id).with_for_update()).all()
     for known in (present, [row for row in present if row.stays]):
         if {row.id for row in known} == {leaving}:
-            stays_too = "" if len(present) == 1 else " who stays"
-            raise Refused(f"{known[0].name} is the only administrator{stays_too}: make somebody else one first.")
+            words = later("%(name)s is the only administrator: make somebody else one first.")
+            if len(present) > 1:
+                words = later("%(name)s is the only administrator who stays: make somebody else one first.")
+            raise Refused(words, name=known[0].name)
 
 
 def _set_active(act: Act, member_id: int, active: bool, event: str) -> bool:
@@ -252,7 +261,8 @@ def limit_member(act: Act, member_id: int, site_ids: Collection[int]) -> bool:
 def check_may_see(act: Act, member: Member, site: Site) -> None:
     """Raise Refused if the member is limited to other sites."""
     if not may_see(act, member.id, site.id):
-        raise Refused(f"{member.name} may not see site {site.name}: widen their sites, or name another.")
+        words = later("%(name)s may not see site %(site)s: widen their sites, or name another.")
+        raise Refused(words, name=member.name, site=site.name)
 
 
 def may_see(act: Act, member_id: int, site_id: int) -> bool:
@@ -276,11 +286,11 @@ def set_email_alerts(act: Act, member_id: int, wanted: bool) -> bool:
 
 
 def add_post(act: Act, name: str) -> int:
-    line = typed.one_line(name, "The name of the post")
+    line = typed.one_line(name, later("The name of the post"))
     adding = insert(Post).values(org_id=act.org, name=line).on_conflict_do_nothing().returning(Post.id)
     post_id = act.session.scalar(adding)
     if post_id is None:
-        raise Refused(f"The post {quoted(line)} is there already: choose another name.")
+        raise Refused("The post %(name)s is there already: choose another name.", name=quoted(line))
     act.record("post_created", post_id=post_id, name=line)
     return post_id
 
@@ -302,7 +312,8 @@ def assign_post(
     today = site_today(act, site_id)
     first = from_on or today
     if until_on is not None and until_on < first:
-        raise Refused(f"The last day {until_on} is before the first day {first}: correct one of them.")
+        days = {"last": until_on, "first": first}
+        raise Refused("The last day %(last)s is before the first day %(first)s: correct one of them.", **days)
     member = _locked_member(act, member_id)
     check_may_see(act, member, _locked_site(act, site_id))
     key = {"org_id": act.org, "site_id": site_id, "post_id": post_id, "member_id": member_id}
@@ -331,7 +342,8 @@ def end_post(act: Act, post_id: int, member_id: int, site_id: int, from_on: dt.d
     key = {"org_id": act.org, "site_id": site_id, "post_id": post_id, "member_id": member_id, "from_on": from_on}
     held = act.session.scalars(select(SitePost).filter_by(**key).with_for_update()).one()
     if until_on < from_on:
-        raise Refused(f"The last day {until_on} is before the first day {from_on}: correct it.")
+        days = {"last": until_on, "first": from_on}
+        raise Refused("The last day %(last)s is before the first day %(first)s: correct it.", **days)
     old = [iso(from_on), iso(held.until_on)]
     if held.until_on == until_on:
         return False

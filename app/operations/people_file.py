@@ -26,8 +26,9 @@ from app.operations.imports import SOURCE, Evidence
 from app.operations.inspectors import limit_to_kinds
 from app.operations.kinds import clean_name, key_of
 from app.trail.act import Act
+from app.wording import later
 
-MEANWHILE = "Somebody has changed people of this file meanwhile: bring it again."
+MEANWHILE = later("Somebody has changed people of this file meanwhile: bring it again.")
 
 ADD_MEMBERS = """
 insert into member (org_id, name, email, number, role)
@@ -151,7 +152,7 @@ def find_or_make_posts(act: Act, names: Iterable[str]) -> tuple[dict[str, int], 
     made = []
     for name in names:
         if key_of(name) not in ids:
-            line = clean_name(name, "The name of a post")
+            line = clean_name(name, later("The name of a post"))
             ids[key_of(name)], is_new = made_or_found(act, line)
             made += [line] if is_new else []
     return ids, made

@@ -15,13 +15,14 @@ from app.ledger.queue import changed
 from app.models import Organisation, Site
 from app.operations import names, people, typed
 from app.trail.act import Act
+from app.wording import later
 
 SHORTEST_GRACE, LONGEST_GRACE = 1, 720  # Hours: an hour, in which retries happen, to thirty days.
 
 
 def change_organisation(act: Act, name: str, hours: int) -> bool:
     """Its name, and after how many hours an alert that did not arrive is flagged."""
-    line = typed.one_line(name, "The name of the organisation")
+    line = typed.one_line(name, later("The name of the organisation"))
     check_grace(hours)
     query = select(Organisation).where(Organisation.id == act.org).with_for_update()
     organisation = act.session.scalars(query.execution_options(populate_existing=True)).one()
@@ -37,7 +38,10 @@ def change_organisation(act: Act, name: str, hours: int) -> bool:
 
 def check_grace(hours: int) -> None:
     if not SHORTEST_GRACE <= hours <= LONGEST_GRACE:
-        raise Refused(f"{hours} hours cannot be used: write a number from {SHORTEST_GRACE} to {LONGEST_GRACE}.")
+        limits = {"least": SHORTEST_GRACE, "most": LONGEST_GRACE}
+        raise Refused(
+            "%(hours)s hours cannot be used: write a number from %(least)s to %(most)s.", hours=hours, **limits
+        )
 
 
 def add_site(act: Act, name: str, timezone: str, country: str | None, region: str | None, alert_from: dt.time) -> int:
@@ -52,7 +56,7 @@ def change_site(
     act: Act, site_id: int, name: str, timezone: str, country: str | None, region: str | None, alert_from: dt.time
 ) -> bool:
     """Make the site say this. Whether anything changed; the zone has an event of its own."""
-    line, place = typed.one_line(name, "The name of the site"), people.place_of(country, region)
+    line, place = typed.one_line(name, people.SITE_NAME), people.place_of(country, region)
     zone_changed = people.set_site_zone(act, site_id, timezone)
     site = act.session.get_one(Site, (act.org, site_id))
     new = {"name": line, **place, "alert_from": alert_from}
@@ -66,7 +70,7 @@ def _change(act: Act, site: Site, parts: dict[str, Any]) -> bool:
         return False
     old = {part: getattr(site, part) for part in parts}
     if "name" in parts:
-        names.give(act, site, parts["name"], "site")
+        names.give(act, site, parts["name"], people.SITE_TAKEN)
     for part, value in parts.items():
         setattr(site, part, value)
     changed(act)

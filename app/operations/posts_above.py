@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import select
 
 from app.domain.errors import Refused, quoted
 from app.ledger.queue import changed
 from app.models import Post
 from app.trail.act import Act
+from app.wording import later
 
 
 def set_post_above(act: Act, post_id: int, above_id: int | None) -> bool:
@@ -31,12 +34,19 @@ def set_post_above(act: Act, post_id: int, above_id: int | None) -> bool:
 def check_ends(posts: dict[int, Post], post: Post, above: Post) -> None:
     """Raise Refused, with the whole chain in words, if it leads from the post above back to the post."""
     if above is post:
-        raise Refused(f"{quoted(post.name)} cannot be above itself: choose another post.")
+        raise Refused("%(post)s cannot be above itself: choose another post.", post=quoted(post.name))
     chain = [above]
     while chain[-1].above_id is not None:
         chain.append(posts[chain[-1].above_id])
         if chain[-1] is post:
-            under = ", which is under ".join(quoted(one.name) for one in chain[1:])
-            raise Refused(
-                f"{quoted(above.name)} is under {under}, so it cannot be above it: choose another post, or none."
-            )
+            raise _circle([quoted(one.name) for one in chain])
+
+
+def _circle(names: Sequence[str]) -> Refused:
+    """Each of these posts is under the next."""
+    *lower, last = names[1:]
+    under: str | Refused = last
+    for name in reversed(lower):
+        under = Refused("%(post)s, which is under %(above)s", post=name, above=under)
+    words = later("%(post)s is under %(above)s, so it cannot be above it: choose another post, or none.")
+    return Refused(words, post=names[0], above=under)

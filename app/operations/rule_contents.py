@@ -35,6 +35,7 @@ from app.operations.absences import days_of_today
 from app.operations.kinds import clean_name, find_or_make, key_of
 from app.operations.presence import check_here
 from app.trail.act import Act
+from app.wording import later
 
 STARTS = ("now", "next")
 
@@ -42,8 +43,8 @@ STARTS = ("now", "next")
 class RefusedRule(Refused):
     """A refusal that knows the part of the rule at fault (empty: the whole), and the bare reason, for a form."""
 
-    def __init__(self, rule: str, reason: str, part: str = "", bare: str | None = None) -> None:
-        super().__init__(f"Rule {quoted(rule)}: {reason}")
+    def __init__(self, rule: str, reason: Refused, part: str = "", bare: Refused | None = None) -> None:
+        super().__init__("Rule %(rule)s: %(reason)s", rule=quoted(rule), reason=reason)
         self.part = part
         self.reason = bare or reason
 
@@ -105,17 +106,18 @@ class Words:
         """The canonical text of a recipient that exists. Raises Refused."""
         found = recipients.parse(text)
         if found.route == recipients.MEMBER and str(found.name) not in self.members:
-            raise Refused(f"there is no member {quoted(found.name)}: add the person with `onus member add`.")
+            words = later("there is no member %(address)s: add the person with `onus member add`.")
+            raise Refused(words, address=quoted(found.name))
         if found.route == recipients.POST:
             post = self.posts.get(key_of(str(found.name)))
             if post is None:
-                raise Refused(f"there is no post {quoted(found.name)}: add it with `onus post add`.")
+                raise Refused("there is no post %(name)s: add it with `onus post add`.", name=quoted(found.name))
             return f"{recipients.POST}:{post}"
         return found.text
 
     def site(self, name: str) -> int:
         if key_of(name) not in self.sites:
-            raise Refused(f"there is no site {quoted(name)}: add it with `onus site add`.")
+            raise Refused("there is no site %(name)s: add it with `onus site add`.", name=quoted(name))
         return self.sites[key_of(name)]
 
     def references(self, text: str, sites: Collection[int], present: Collection[int]) -> frozenset[int]:
@@ -123,18 +125,21 @@ class Words:
 
         Where it is ambiguous, those that the rule has already; a file that was exported then changes nothing.
         """
-        key = fold_reference(clean_text(text, "A reference", typed.LONGEST_REFERENCE))
+        key = fold_reference(clean_text(text, later("A reference"), typed.LONGEST_REFERENCE))
         asked = select(Subject.id).where(Subject.org_id == self.act.org, Subject.reference_key == key)
         if sites:
             asked = asked.where(Subject.site_id.in_(sites))
         found = frozenset(self.act.session.scalars(asked))
         if not found:
-            where = " at the sites of this rule" if sites else ""
-            raise Refused(f"there is no entry {quoted(text)}{where}: correct the reference.")
+            words = later("there is no entry %(reference)s: correct the reference.")
+            if sites:
+                words = later("there is no entry %(reference)s at the sites of this rule: correct the reference.")
+            raise Refused(words, reference=quoted(text))
         if len(found) > 1 and not sites:
             found = found & frozenset(present)
             if not found:
-                raise Refused(f"the reference {quoted(text)} exists at several sites: name the sites of this rule.")
+                words = later("the reference %(reference)s exists at several sites: name the sites of this rule.")
+                raise Refused(words, reference=quoted(text))
         return found
 
     def check_here(self, rule: str, old: Content | None, new: Content) -> None:
@@ -151,7 +156,7 @@ class Words:
                 try:
                     check_here(self.act.session.get_one(Member, (self.act.org, self.members[name.lower()])), day)
                 except Refused as refused:
-                    raise RefusedRule(rule, str(refused), part) from None
+                    raise RefusedRule(rule, refused, part) from None
 
     def in_trail(self, recipient: str) -> str:
         """A recipient as the trail keeps it: people by id (P7)."""
@@ -160,7 +165,7 @@ class Words:
 
 
 def clean_rule_name(name: str) -> str:
-    cleaned = clean_name(name, "The name of a rule")
+    cleaned = clean_name(name, later("The name of a rule"))
     if not cleaned:
         raise Refused("A rule has no name: give it one.")
     return cleaned
@@ -174,7 +179,7 @@ def resolve(words: Words, rule: RuleText, present: Collection[int]) -> tuple[Con
     part = ""
     try:
         check_choices(rule)
-        kinds = find_or_make(words.act, (cleaned(kind, "a kind") for kind in rule.kinds))
+        kinds = find_or_make(words.act, map(named_kind, rule.kinds))
         sites = frozenset(words.site(site) for site in rule.sites)
         part = "subjects"
         subjects = frozenset(one for text in rule.subjects for one in words.references(text, sites, present))
@@ -190,13 +195,13 @@ def resolve(words: Words, rule: RuleText, present: Collection[int]) -> tuple[Con
             fallback=None if rule.fallback is None else words.recipient(rule.fallback),
         )
     except Refused as refused:
-        raise RefusedRule(rule.name, str(refused), part) from None
+        raise RefusedRule(rule.name, refused, part) from None
     return content, kinds.made
 
 
-def cleaned(name: str, what: str) -> str:
+def named_kind(name: str) -> str:
     if not key_of(name):
-        raise Refused(f"the name of {what} is empty: write it, or leave it out.")
+        raise Refused("the name of a kind is empty: write it, or leave it out.")
     return name
 
 
@@ -204,16 +209,22 @@ def check_choices(rule: RuleText) -> None:
     """Raise Refused unless the rule has at least one of each that it needs, and known words for its choices."""
     for word, given in (("thresholds", rule.thresholds), ("channels", rule.channels), ("to", rule.to)):
         if not given:
-            raise Refused(f"{word} is empty: name at least one.")
+            raise Refused("%(word)s is empty: name at least one.", word=word)
     if rule.only_if not in set(OnlyIf):
-        raise Refused(f"only_if is {quoted(rule.only_if)}: write one of {', '.join(OnlyIf)}.")
+        raise one_of("only_if", rule.only_if, OnlyIf)
     if rule.start not in STARTS:
-        raise Refused(f"start is {quoted(rule.start)}: write one of {', '.join(STARTS)}.")
+        raise one_of("start", rule.start, STARTS)
+
+
+def one_of(word: str, given: str, known: Iterable[str]) -> Refused:
+    places = {"word": word, "text": quoted(given), "words": ", ".join(known)}
+    return Refused("%(word)s is %(text)s: write one of %(words)s.", **places)
 
 
 def channel_of(text: str) -> str:
     if text not in set(Channel):
-        raise Refused(f"{quoted(text)} is not a channel: write one of {', '.join(Channel)}.")
+        known = ", ".join(Channel)
+        raise Refused("%(text)s is not a channel: write one of %(words)s.", text=quoted(text), words=known)
     return Channel(text).value
 
 
@@ -223,7 +234,7 @@ def distinct_thresholds(texts: Sequence[str]) -> frozenset[str]:
     for text in texts:
         threshold = thresholds.parse(text).text
         if threshold in seen:
-            raise Refused(f"the threshold {quoted(threshold)} is named twice: remove one.")
+            raise Refused("the threshold %(text)s is named twice: remove one.", text=quoted(threshold))
         seen.add(threshold)
     return frozenset(seen)
 

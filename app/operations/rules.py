@@ -32,8 +32,18 @@ from app.operations.rule_contents import (
     trail_values,
 )
 from app.trail.act import Act
+from app.wording import later
 
 __all__ = ["AppliedRules", "RefusedRule", "RuleText", "apply", "export", "save", "switch"]
+
+MEANWHILE = later("somebody has changed this rule since you opened it: compare, then save again to replace that.")
+SAME_NAME = later("%(times)s rules have this name: each needs its own.")
+SAME_WAS = later("%(times)s rules have this was: each needs its own.")
+BOTH = later("a rule of this name and the rule %(was)s both exist: remove `was`, or rename one of them first.")
+TWIN = later("it equals the active rule %(twin)s in all but its name: change that one instead.")
+TWIN_IN_FILE = later(
+    'it equals the active rule %(twin)s in all but its name; to rename that one, write was = "%(was)s".'
+)
 
 # Two appliers of one organisation take turns, so that the second sees what the first has made.
 TAKE_TURNS = "select pg_advisory_xact_lock(hashtextextended('onus rules', :org))"
@@ -86,10 +96,9 @@ def save(act: Act, text: RuleText, rule_id: int | None = None, version: int | No
     if rule_id is not None and present is None:
         raise Refused("This rule is not there any more: make a new one.")
     if present is not None and version not in (None, present.version):
-        meanwhile = "somebody has changed this rule since you opened it: compare, then save again to replace that."
-        raise RefusedRule(name, meanwhile, "version")
+        raise RefusedRule(name, Refused(MEANWHILE), "version")
     if name in kept and kept[name] is not present:
-        taken = f"there is a rule {quoted(name)} already: choose another name."
+        taken = Refused("there is a rule %(name)s already: choose another name.", name=quoted(name))
         raise RefusedRule(name, taken, "name")
     apply(act, [replace(text, name=name, was=present.name if present else None)])
     return kept_rules(act)[name].id
@@ -122,7 +131,7 @@ def switch(act: Act, name: str, on: bool) -> bool:
     act.run(TAKE_TURNS)
     rule = kept_rules(act).get(clean_rule_name(name))
     if rule is None:
-        raise Refused(f"There is no rule {quoted(name)}: `onus rules export` names all rules.")
+        raise Refused("There is no rule %(name)s: `onus rules export` names all rules.", name=quoted(name))
     if rule.is_active == on:
         return False
     rule.is_active = on
@@ -133,10 +142,11 @@ def switch(act: Act, name: str, on: bool) -> bool:
 
 
 def refuse_repeats(texts: Iterable[RuleText]) -> None:
-    for word, names in (("name", [text.name for text in texts]), ("was", [text.was for text in texts if text.was])):
+    every = list(texts)
+    for words, names in ((SAME_NAME, [one.name for one in every]), (SAME_WAS, [one.was for one in every if one.was])):
         for name, times in Counter(names).items():
             if times > 1:
-                raise Refused(f"Rule {quoted(name)}: {times} rules have this {word}: each needs its own.")
+                raise RefusedRule(name, Refused(words, times=times))
 
 
 def kept_rules(act: Act) -> dict[str, AlertRule]:
@@ -163,8 +173,7 @@ def rename(act: Act, texts: Sequence[RuleText], kept: dict[str, AlertRule], appl
     named = {text.name for text in texts}
     for text in waiting:
         if text.was in kept and text.was not in named:
-            both = f"a rule of this name and the rule {quoted(text.was)} both exist"
-            raise Refused(f"Rule {quoted(text.name)}: {both}: remove `was`, or rename one of them first.")
+            raise RefusedRule(text.name, Refused(BOTH, was=quoted(text.was)))
 
 
 def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: RuleText, applied: AppliedRules) -> None:
@@ -214,9 +223,8 @@ def create(
     applied.kinds_made.extend(made)
     for twin in kept.values():
         if twin.is_active and contents[twin.id] == new:
-            twins = f"it equals the active rule {quoted(twin.name)} in all but its name"
-            hint = f'{twins}; to rename that one, write was = "{twin.name}".'
-            raise RefusedRule(text.name, hint, bare=f"{twins}: change that one instead.")
+            hint, bare = (Refused(words, twin=quoted(twin.name), was=twin.name) for words in (TWIN_IN_FILE, TWIN))
+            raise RefusedRule(text.name, hint, bare=bare)
     rule = AlertRule(org_id=act.org, name=text.name, channels=sorted(new.channels), is_active=True, version=1)
     act.session.add(rule)
     store(act, rule, None, new)

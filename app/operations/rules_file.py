@@ -9,6 +9,7 @@ from typing import Any
 
 from app.domain.errors import Refused, quoted
 from app.operations.rules import RuleText
+from app.wording import later
 
 LISTS = ("kinds", "sites", "subjects", "thresholds", "channels", "to")
 WORDS = ("only_if", "start", "fallback", "was")
@@ -20,10 +21,11 @@ def read(text: str) -> list[RuleText]:
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as fault:
-        raise Refused(f"The rules file is not TOML: {fault}.") from None
+        raise Refused("The rules file is not TOML: %(fault)s.", fault=fault) from None
     for key in content:
         if key != "rule":
-            raise Refused(f"The rules file has the unknown key {quoted(key)}: it holds [[rule]] tables only.")
+            words = later("The rules file has the unknown key %(key)s: it holds [[rule]] tables only.")
+            raise Refused(words, key=quoted(key))
     tables = content.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise Refused("The rules file has one rule without a list: write [[rule]] with two brackets.")
@@ -38,14 +40,16 @@ def write(rules: Iterable[RuleText]) -> str:
 def rule_of(table: Mapping[str, Any], number: int) -> RuleText:
     name = table.get("name")
     if not isinstance(name, str) or not name.strip():
-        raise Refused(f'Rule number {number} has no name: write name = "…".')
+        raise Refused('Rule number %(number)s has no name: write name = "…".', number=number)
     for key, value in table.items():
         if key not in KEYS:
-            raise Refused(f"Rule {quoted(name)} has the unknown key {quoted(key)}: the keys are {', '.join(KEYS)}.")
+            words = later("Rule %(rule)s has the unknown key %(key)s: the keys are %(keys)s.")
+            raise Refused(words, rule=quoted(name), key=quoted(key), keys=", ".join(KEYS))
         if key in LISTS and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
-            raise Refused(f'rule {quoted(name)}: {key} must be a list of texts, such as {key} = ["…"].')
+            words = later('rule %(rule)s: %(key)s must be a list of texts, such as %(key)s = ["…"].')
+            raise Refused(words, rule=quoted(name), key=key)
         if key in WORDS and not isinstance(value, str):
-            raise Refused(f"Rule {quoted(name)}: {key} must be a text in quotes.")
+            raise Refused("Rule %(rule)s: %(key)s must be a text in quotes.", rule=quoted(name), key=key)
     given: dict[str, Any] = {key: tuple(table[key]) for key in LISTS if key in table}
     given.update((key, table[key]) for key in WORDS if key in table)
     return RuleText(name=name, **given)

@@ -9,11 +9,16 @@ from app.domain.errors import Refused
 from app.domain.trials import ONE_EVERY
 from app.models import MailTrial, Member
 from app.trail.act import Act
+from app.wording import later
 
-NO_SERVER = "No mail server is set up, so no test mail can be sent: whoever runs Onus sets ONUS_SMTP_URL first."
-NO_ADDRESS = "This person has no e-mail address: an administrator adds one under People, then a test mail can be sent."
-NOT_PRESENT = "This person is not active, so no mail goes to them: name somebody who is."
-TOO_SOON = "A test mail was asked for less than a minute ago: look what became of it, and ask again after a minute."
+NO_SERVER = later("No mail server is set up, so no test mail can be sent: whoever runs Onus sets ONUS_SMTP_URL first.")
+NO_ADDRESS = later(
+    "This person has no e-mail address: an administrator adds one under People, then a test mail can be sent."
+)
+NOT_PRESENT = later("This person is not active, so no mail goes to them: name somebody who is.")
+TOO_SOON = later(
+    "A test mail was asked for less than a minute ago: look what became of it, and ask again after a minute."
+)
 
 
 def ask_for_trial(act: Act, member_id: int, chosen: Settings) -> int:

@@ -1,6 +1,7 @@
 """What a person typed: codes, names, notes and days, checked before anything is written.
 
-Each function returns the form that is stored, or raises Refused with what to write instead.
+Each function returns the form that is stored, or raises Refused with what to write instead. `field` and `what` are what
+a refusal calls it, with its article: sentences of the catalogues by themselves, as `later` marks them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from app.domain.acts import Basis
 from app.domain.calendars import FIRST_DAY, LAST_DAY
 from app.domain.errors import Refused, quoted
 from app.domain.folding import check_visible, clean_text, fold_name
+from app.wording import later
 
 LONGEST_NAME = 200  # Characters of a name: a line on a screen and in a message.
 LONGEST_REFERENCE = 400  # Characters: longer than any reference of the registers that we have seen.
@@ -27,15 +29,17 @@ def code(words: type[Code], text: str | None, what: str) -> Code:
     """The code of this name; `what` says with its article what it is, such as "a reason"."""
     if text is not None and text in set(words):
         return words(text)
-    wrong = f"{quoted(str(text))} is not {what}" if text else f"This needs {what}"
-    raise Refused(f"{wrong}: write one of {', '.join(words)}.")
+    choices = {"what": Refused(what), "codes": ", ".join(words)}
+    if not text:
+        raise Refused("This needs %(what)s: write one of %(codes)s.", **choices)
+    raise Refused("%(text)s is not %(what)s: write one of %(codes)s.", text=quoted(str(text)), **choices)
 
 
 def one_line(text: str, field: str, longest: int = LONGEST_NAME) -> str:
     """A name or a title: one line, not empty."""
     line = fold_name(clean_text(text, field, longest))
     if not line:
-        raise Refused(f"{field} is empty: write one.")
+        raise Refused("%(field)s is empty: write one.", field=Refused(field))
     return line
 
 
@@ -43,7 +47,7 @@ def text(typed: str, field: str, longest: int) -> str:
     """A reference or a title: not empty, on one line, with its inner spaces as they were typed."""
     line = clean_text(typed, field, longest).replace("\n", " ")
     if not line:
-        raise Refused(f"{field} is empty: write one.")
+        raise Refused("%(field)s is empty: write one.", field=Refused(field))
     return line
 
 
@@ -55,13 +59,19 @@ def reference(typed: str, field: str) -> str:
 
 
 def note(text: str) -> str:
-    return clean_text(text, "The note", LONGEST_NOTE)
+    return clean_text(text, later("The note"), LONGEST_NOTE)
 
 
 def register_day(day: dt.date, field: str) -> dt.date:
     """A day of the years that the register keeps."""
     if not FIRST_DAY <= day <= LAST_DAY:
-        raise Refused(f"{field} {day} is outside the years {FIRST_DAY.year} to {LAST_DAY.year}: correct it.")
+        years = {"first": FIRST_DAY.year, "last": LAST_DAY.year}
+        raise Refused(
+            "%(field)s %(day)s is outside the years %(first)s to %(last)s: correct it.",
+            field=Refused(field),
+            day=day,
+            **years,
+        )
     return day
 
 
@@ -70,7 +80,12 @@ def past_day(day: dt.date | None, today: dt.date, field: str) -> dt.date:
     if day is None:
         return today
     if day > today:
-        raise Refused(f"{field} {day} is still to come: today is {today} at the site.")
+        raise Refused(
+            "%(field)s %(day)s is still to come: today is %(today)s at the site.",
+            field=Refused(field),
+            day=day,
+            today=today,
+        )
     return register_day(day, field)
 
 
@@ -78,7 +93,7 @@ def rhythm(recurrence: str | None, basis: str | None) -> dict[str, str | None]:
     """A recurrence and what it is counted from, as columns; empty ones are None."""
     return {
         "recurrence": recurrences.parse(recurrence).text if recurrence else None,
-        "recurrence_basis": code(Basis, basis, "a basis of a recurrence") if basis else None,
+        "recurrence_basis": code(Basis, basis, later("a basis of a recurrence")) if basis else None,
     }
 
 

@@ -16,24 +16,25 @@ from sqlalchemy import Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.domain.delivery import TOLD
-from app.domain.hindsight import CREATED, TYPES, Deadline, Entry, take_back
+from app.domain.hindsight import CREATED, FILING, TYPES, Deadline, Entry, take_back
 from app.models import (
     Acknowledgement,
     AlertRule,
     AuditEvent,
     Delivery,
-    Kind,
     Member,
     NotificationLedger,
     Obligation,
-    Post,
     Subject,
 )
 from app.queries.keyset import PAGE, Cursor, Page, page_of
+from app.queries.names import Names, read_names_of_entries
 from app.queries.register import matches
 from app.queries.sight import Sight
 
-FACTS = ("site_id", "kind_id", "title", "owner_member_id", "owner_post_id", "holder_id", "status", "snoozed_until")
+# What an entry says; the last line of them only a report shows.
+FACTS = ("site_id", "kind_id", "title", "owner_member_id", "owner_post_id", "holder_id", "status", "snoozed_until",
+         "part_of_id", "recurrence", "recurrence_basis", "legal_basis", "notes")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def read_as_of(
     page = page_of(session.execute(_entries(sight, instant, text, after)).all(), lambda row: (0, row.id))
     ids = [row.id for row in page.rows]
     then = entries_at(session, sight.org, ids, instant)
-    names, told = Names(session, sight.org), read_told(session, sight.org, ids, instant)
+    names, told = read_names_of_entries(session, sight.org), read_told(session, sight.org, ids, instant)
     rows = [_shown(row, then[row.id], sight, names, told.get(row.id, [])) for row in page.rows]
     return Page(rows, page.after)
 
@@ -88,9 +89,12 @@ def entries_at(session: Session, org: int, subject_ids: Sequence[int], instant: 
     query = select(Subject.id, *columns).where(Subject.org_id == org, Subject.id.in_(subject_ids))
     now = {row.id: Entry({name: getattr(row, name) for name in FACTS}) for row in session.execute(query)}
     own = (Obligation.org_id == org, Obligation.subject_id.in_(subject_ids))
-    dates = select(Obligation.subject_id, Obligation.id, Obligation.due_on, Obligation.outcome, Obligation.met_on)
-    for subject_id, id, due_on, outcome, met_on in session.execute(dates.where(*own).order_by(Obligation.id)):
-        now[subject_id].deadlines[id] = Deadline(due_on, outcome, met_on)
+    filing = [getattr(Obligation, name) for name in FILING]
+    dates = select(
+        Obligation.subject_id, Obligation.id, Obligation.due_on, Obligation.outcome, Obligation.met_on, *filing
+    )
+    for subject_id, id, due_on, outcome, met_on, *filed in session.execute(dates.where(*own).order_by(Obligation.id)):
+        now[subject_id].deadlines[id] = Deadline(due_on, outcome, met_on, dict(zip(FILING, filed, strict=True)))
     since: dict[int, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     event = AuditEvent
     happened = select(event.subject_id, event.type, event.detail).where(
@@ -148,23 +152,9 @@ def _stood(ended: Any, instant: dt.datetime) -> Any:
     return or_(ended.is_(None), ended >= instant)
 
 
-class Names:
-    """What kinds, posts and people are called now, each table read once."""
-
-    def __init__(self, session: Session, org: int) -> None:
-        self.kinds = dict(session.execute(select(Kind.id, Kind.name).where(Kind.org_id == org)).all())
-        self.posts = dict(session.execute(select(Post.id, Post.name).where(Post.org_id == org)).all())
-        self.people = dict(session.execute(select(Member.id, Member.name).where(Member.org_id == org)).all())
-
-    def of_kind(self, kind: int | str) -> str:
-        """An import remembers the kind by its name."""
-        return kind if isinstance(kind, str) else self.kinds[kind]
-
-
 def _shown(row: Any, then: Entry, sight: Sight, names: Names, told: Sequence[Told]) -> EntryThen:
     facts = then.facts
     site = sight.sites.get(facts["site_id"])
-    person, post = names.people.get(facts["owner_member_id"]), names.posts.get(facts["owner_post_id"])
     snoozed = facts["snoozed_until"]
     return EntryThen(
         subject_id=row.id,
@@ -172,9 +162,9 @@ def _shown(row: Any, then: Entry, sight: Sight, names: Names, told: Sequence[Tol
         title=facts["title"],
         site=site.name if site else None,
         timezone=(site or sight.sites[row.site_id]).timezone,
-        kind=names.of_kind(facts["kind_id"]),
-        responsible=person or post,
-        holder=names.people.get(facts["holder_id"]),
+        kind=names.of("kind_id", facts["kind_id"]) or "",
+        responsible=names.of("member_id", facts["owner_member_id"]) or names.of("post_id", facts["owner_post_id"]),
+        holder=names.of("holder_id", facts["holder_id"]),
         status=facts["status"],
         snoozed_until=dt.date.fromisoformat(snoozed) if isinstance(snoozed, str) else snoozed,
         deadlines=sorted(then.deadlines.values(), key=lambda one: one.due_on),

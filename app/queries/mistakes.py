@@ -16,8 +16,9 @@ from sqlalchemy.orm import Session
 
 from app.domain.delivery import TOLD, State
 from app.models import Acknowledgement, AuditEvent, Delivery, Member, NotificationLedger, Obligation, Site, Subject
-from app.queries.entry_history import Event, Names, names_of
+from app.queries.entry_history import Event, names_of
 from app.queries.imports import Run
+from app.queries.names import Names
 from app.queries.personal import read_personal
 
 HANDED_OVER = (State.delivered, "handed_over")  # The events of what reached somebody, in the app and by e-mail.

@@ -24,8 +24,20 @@ from app.queries.stops import Stops
 from app.queries.today import Look, look_at_watch
 from app.queries.trials import Trial, read_last_trial
 from app.queries.watched import Gap, Judge
+from app.wording import gettext, later
 
 ON_PURPOSE = (Gap.out_of_service, Gap.paused)  # Somebody has taken these off, and the site can be ready without them.
+
+# What became of the last test mail, where no mail server took it.
+LAST_TRIAL = {
+    None: later("The last test mail is still on its way."),
+    TrialEnd.filed: later("The last test mail was written to a file, so that no mail server was tested by it."),
+    TrialEnd.put_off: later("The mail server did not take the last test mail for now: send another one later."),
+    TrialEnd.refused: later("The mail server refused the last test mail."),
+    TrialEnd.broken: later("The line to the mail server broke before the last test mail was sent."),
+    TrialEnd.no_answer: later("The last test mail may have been sent, not confirmed: send another one."),
+    TrialEnd.too_late: later("The last test mail was not sent: no mail was sent within an hour."),
+}
 
 Told = dict[int, list[RuleRow]]
 
@@ -143,41 +155,35 @@ def mail_checks(stops: Stops, trial: Trial | None) -> Iterator[Check]:
     mail = stops.mail
     if not stops.uses_email and not mail.is_configured:
         for about in (About.server, About.line, About.trial):
-            yield Check(about, Verdict.fine, "Not needed: no rule in force tells by e-mail.")
+            yield Check(about, Verdict.fine, gettext("Not needed: no rule in force tells by e-mail."))
         return
     if not mail.is_configured:
-        yield Check(About.server, Verdict.open, "No mail server is set up: whoever runs Onus sets ONUS_SMTP_URL.")
+        lack = gettext("No mail server is set up: whoever runs Onus sets ONUS_SMTP_URL.")
+        yield Check(About.server, Verdict.open, lack)
     elif mail.to_files:
-        files = (
+        files = gettext(
             "E-mail is written to files of the host of Onus and reaches nobody: whoever runs Onus sets ONUS_SMTP_URL."
         )
         yield Check(About.server, Verdict.open, files)
     else:
-        yield Check(About.server, Verdict.fine, "A mail server is set up.")
+        yield Check(About.server, Verdict.fine, gettext("A mail server is set up."))
     if mail.open_since is not None:
-        yield Check(About.line, Verdict.open, f"The mail server cannot be used: {mail.reason}. Messages wait.")
+        halted = gettext("The mail server cannot be used: %(reason)s. Messages wait.", reason=mail.reason)
+        yield Check(About.line, Verdict.open, halted)
     elif mail.to_files:
-        yield Check(About.line, Verdict.untested, "Not tested: e-mail is written to files.")
+        yield Check(About.line, Verdict.untested, gettext("Not tested: e-mail is written to files."))
     elif mail.is_configured:
-        yield Check(About.line, Verdict.fine, "Nothing keeps e-mail from leaving.")
+        yield Check(About.line, Verdict.fine, gettext("Nothing keeps e-mail from leaving."))
     else:
-        yield Check(About.line, Verdict.untested, "Not tested: there is no mail server.")
+        yield Check(About.line, Verdict.untested, gettext("Not tested: there is no mail server."))
     yield check_trial(trial)
 
 
 def check_trial(trial: Trial | None) -> Check:
     if trial is None:
-        return Check(About.trial, Verdict.untested, "Nobody has sent a test mail yet: send one to yourself.")
+        never = gettext("Nobody has sent a test mail yet: send one to yourself.")
+        return Check(About.trial, Verdict.untested, never)
     if trial.was_taken:
-        return Check(About.trial, Verdict.fine, "The mail server took the last test mail.")
-    said = {
-        None: "The last test mail is still on its way.",
-        TrialEnd.filed: "The last test mail was written to a file, so that no mail server was tested by it.",
-        TrialEnd.put_off: "The mail server did not take the last test mail for now: send another one later.",
-        TrialEnd.refused: "The mail server refused the last test mail.",
-        TrialEnd.broken: "The line to the mail server broke before the last test mail was sent.",
-        TrialEnd.no_answer: "The last test mail may have been sent, not confirmed: send another one.",
-        TrialEnd.too_late: "The last test mail was not sent: no mail was sent within an hour.",
-    }
+        return Check(About.trial, Verdict.fine, gettext("The mail server took the last test mail."))
     verdict = Verdict.untested if trial.outcome in (None, TrialEnd.filed) else Verdict.open
-    return Check(About.trial, verdict, said[trial.outcome])
+    return Check(About.trial, verdict, gettext(LAST_TRIAL[trial.outcome]))

@@ -19,10 +19,36 @@ from app.queries.facts import MemberRow, RuleRow, SubjectRow
 from app.queries.sight import SiteDay
 from app.queries.watch import SiteWatch
 from app.queries.watched import Gap, Judge, is_reachable
-from app.wording import wording_of
+from app.wording import gettext, later, ngettext, plural
+from app.words import day
 
 AHEAD = 30  # Days: a successor who is named within a month can be told in time.
-UNKNOWN_DAY = "The time zone of the site cannot be used, so nobody can say what day it is there: correct it."
+UNKNOWN_DAY = later("The time zone of the site cannot be used, so nobody can say what day it is there: correct it.")
+NO_ALERT = {
+    Gap.no_rule: plural("%(kind)s: %(number)d entry has no rule", "%(kind)s: %(number)d entries have no rule"),
+    Gap.nobody_to_tell: plural(
+        "%(kind)s: %(number)d entry has a rule, and nobody whom it could tell",
+        "%(kind)s: %(number)d entries have a rule, and nobody whom it could tell",
+    ),
+}
+NEVER_DATED = plural(
+    "Besides, %(number)d entry has never had a date and is taken for one that does not expire: no alert ever comes "
+    "for it.",
+    "Besides, %(number)d entries have never had a date and are taken for such that do not expire: no alert ever comes "
+    "for them.",
+)
+NOT_FILLED = plural(
+    "%(open)s of the %(number)d post that rules and entries here name must be filled.",
+    "%(open)s of the %(number)d posts that rules and entries here name must be filled.",
+)
+FILLED = plural(
+    "Filled, today and for the next %(days)s days: the %(number)d post that rules and entries here name.",
+    "Filled, today and for the next %(days)s days: the %(number)d posts that rules and entries here name.",
+)
+UNREACHED = plural(
+    "%(open)s of the %(number)d person whom the rules would tell here cannot be reached.",
+    "%(open)s of the %(number)d people whom the rules would tell here cannot be reached.",
+)
 
 
 class About(StrEnum):
@@ -105,33 +131,44 @@ def checks_of(facts: SiteFacts) -> Iterator[Check]:
     for about, check in CHECKS.items():
         needs_day = about in (About.rules, About.responsible, About.posts, About.people)
         if needs_day and facts.site.today is None:
-            yield Check(about, Verdict.open, UNKNOWN_DAY)
+            yield Check(about, Verdict.open, gettext(UNKNOWN_DAY))
         else:
             yield check(facts)
 
 
 def check_rules(facts: SiteFacts) -> Check:
     """Each kind of what is watched has a rule in force, with a distance, that finds somebody."""
-    said = {Gap.no_rule: "no rule", Gap.nobody_to_tell: "a rule, and nobody whom it could tell"}
-    kinds = Counter((entry.kind_id, gap) for entry in facts.watched if (gap := facts.gaps.get(entry.id)) in said)
+    kinds = Counter((entry.kind_id, gap) for entry in facts.watched if (gap := facts.gaps.get(entry.id)) in NO_ALERT)
     if not facts.watched:
-        return Check(About.rules, Verdict.open, "No entry is on the watch here yet, so there is nothing to be told of.")
+        nothing = gettext("No entry is on the watch here yet, so there is nothing to be told of.")
+        return Check(About.rules, Verdict.open, nothing)
     points = [
-        Point(f"{facts.kinds[kind_id]}: {number(count, 'entry has', 'entries have')} {said[gap]}", kind_id)
+        Point(ngettext(*NO_ALERT[gap], count, kind=facts.kinds[kind_id]), kind_id)
         for (kind_id, gap), count in sorted(kinds.items(), key=lambda one: (facts.kinds[one[0][0]].lower(), one[0][1]))
         if gap is not None
     ]
-    every = number(len(facts.watched), "entry", "entries")
-    fine = f"Every kind of the {every} on the watch has a rule that finds somebody."
+    fine = ngettext(
+        "Every kind of the %(number)d entry on the watch has a rule that finds somebody.",
+        "Every kind of the %(number)d entries on the watch has a rule that finds somebody.",
+        len(facts.watched),
+    )
     count = kinds.total()
-    found = f"No alert comes for {number(count, 'entry', 'entries')}: make a rule for the kind, or name somebody in it."
+    found = ngettext(
+        "No alert comes for %(number)d entry: make a rule for the kind, or name somebody in it.",
+        "No alert comes for %(number)d entries: make a rule for the kind, or name somebody in it.",
+        count,
+    )
     return judged(About.rules, points, fine, found, count)
 
 
 def check_drafts(facts: SiteFacts) -> Check:
     count = count_of(facts, Gap.draft)
-    found = f"{number(count, 'entry is a draft', 'entries are drafts')}, and nobody is told of a draft: release it."
-    return counted(About.drafts, count, "No entry waits to be released.", found)
+    found = ngettext(
+        "%(number)d entry is a draft, and nobody is told of a draft: release it.",
+        "%(number)d entries are drafts, and nobody is told of a draft: release it.",
+        count,
+    )
+    return counted(About.drafts, count, gettext("No entry waits to be released."), found)
 
 
 def check_dates(facts: SiteFacts) -> Check:
@@ -139,16 +176,16 @@ def check_dates(facts: SiteFacts) -> Check:
     dateless = [id for id, gap in facts.gaps.items() if gap is Gap.no_date]
     never = sum(1 for id in dateless if id in facts.undated)
     count = len(dateless) - never
-    beside = ""
-    if never:
-        has = number(never, "entry has never had a date and is", "entries have never had a date and are")
-        beside = f" Besides, {has} taken for one that does not expire: no alert ever comes for it."
-        if never > 1:
-            beside = f" Besides, {has} taken for such that do not expire: no alert ever comes for them."
-    fine = "Every entry on the watch that had a date has an open one." + beside
-    has_no = number(count, "entry has no open date", "entries have no open date")
-    found = f"{has_no}: the last one was closed, and no next one was set. Set it, or archive the entry.{beside}"
-    return counted(About.dates, count, fine, found)
+    beside = ngettext(*NEVER_DATED, never) if never else ""
+    fine = gettext("Every entry on the watch that had a date has an open one.")
+    found = ngettext(
+        "%(number)d entry has no open date: the last one was closed, and no next one was set. Set it, or archive "
+        "the entry.",
+        "%(number)d entries have no open date: the last one was closed, and no next one was set. Set it, or archive "
+        "the entry.",
+        count,
+    )
+    return counted(About.dates, count, f"{fine} {beside}".rstrip(), f"{found} {beside}".rstrip())
 
 
 def check_responsible(facts: SiteFacts) -> Check:
@@ -158,27 +195,36 @@ def check_responsible(facts: SiteFacts) -> Check:
         if (lack := lack_of_owner(facts, entry)) is not None:
             lacks[lack] += 1
     points = [
-        Point(f"{number(count, 'entry', 'entries')}: {lack}", responsible=responsible)
+        Point(
+            ngettext("%(number)d entry: %(lack)s", "%(number)d entries: %(lack)s", count, lack=lack), None, responsible
+        )
         for (lack, responsible), count in sorted(lacks.items())
     ]
     count = lacks.total()
-    found = f"Nobody is responsible for {number(count, 'entry', 'entries')}: name a person, or fill the post."
-    return judged(About.responsible, points, "Somebody is responsible for every entry on the watch.", found, count)
+    found = ngettext(
+        "Nobody is responsible for %(number)d entry: name a person, or fill the post.",
+        "Nobody is responsible for %(number)d entries: name a person, or fill the post.",
+        count,
+    )
+    fine = gettext("Somebody is responsible for every entry on the watch.")
+    return judged(About.responsible, points, fine, found, count)
 
 
 def lack_of_owner(facts: SiteFacts, entry: SubjectRow) -> tuple[str, str] | None:
     """Why nobody answers for the entry, and whom the register names in its place."""
     audience, day = facts.judge.audience, facts.site.today
     if day is None or (entry.owner_member_id is None and entry.owner_post_id is None):
-        return "neither a person nor a post is named", "nobody"
+        return gettext("neither a person nor a post is named"), "nobody"
     if entry.owner_member_id is not None and audience.may_be_told(entry.owner_member_id, entry.site_id, day):
         return None
     if entry.owner_post_id is None:
         name = facts.members[entry.owner_member_id or 0]
-        return f"{name} is not there any more, or may not see the site", f"member:{entry.owner_member_id}"
+        lack = gettext("%(name)s is not there any more, or may not see the site", name=name)
+        return lack, f"member:{entry.owner_member_id}"
     if audience.is_held(entry.owner_post_id, entry.site_id, day):
         return None
-    return f"nobody holds the post {facts.posts[entry.owner_post_id]}", f"post:{entry.owner_post_id}"
+    lack = gettext("nobody holds the post %(post)s", post=facts.posts[entry.owner_post_id])
+    return lack, f"post:{entry.owner_post_id}"
 
 
 def check_posts(facts: SiteFacts) -> Check:
@@ -186,10 +232,9 @@ def check_posts(facts: SiteFacts) -> Check:
     named = {name.lower(): name for name in named_posts(facts)}
     points = [point for name in sorted(named) if (point := fault_of_post(facts, name, named[name])) is not None]
     if not named:
-        return Check(About.posts, Verdict.fine, "No rule and no entry here names a post.")
-    every = number(len(named), "post", "posts")
-    fine = f"Filled, today and for the next {AHEAD} days: the {every} that rules and entries here name."
-    found = f"{len(points)} of the {every} that rules and entries here name must be filled."
+        return Check(About.posts, Verdict.fine, gettext("No rule and no entry here names a post."))
+    fine = ngettext(*FILLED, len(named), days=AHEAD)
+    found = ngettext(*NOT_FILLED, len(named), open=len(points))
     return judged(About.posts, points, fine, found, len(points))
 
 
@@ -212,20 +257,26 @@ def fault_of_post(facts: SiteFacts, folded: str, name: str) -> Point | None:
     for ahead in range(AHEAD + 1):
         on = today + dt.timedelta(ahead)
         if not audience.is_held(post_id, facts.site.id, on):
-            when = f"from {day(on)} on nobody holds it" if ahead else "nobody holds it today"
-            return Point(f"{facts.posts.get(post_id or 0, name)}: {when}", post_id)
+            post = facts.posts.get(post_id or 0, name)
+            if ahead:
+                return Point(gettext("%(post)s: from %(day)s on nobody holds it", post=post, day=day(on)), post_id)
+            return Point(gettext("%(post)s: nobody holds it today", post=post), post_id)
     return None
 
 
 def check_people(facts: SiteFacts) -> Check:
     """Whoever would be told here can be reached by each rule that tells them."""
     if not facts.told:
-        return Check(About.people, Verdict.open, "No rule would tell anybody of anything here, as things stand.")
+        nobody = gettext("No rule would tell anybody of anything here, as things stand.")
+        return Check(About.people, Verdict.open, nobody)
     lacks = {id: lack for id, rules in facts.told.items() if (lack := lack_of_channel(facts, id, rules)) is not None}
     points = [Point(f"{facts.members[id]}: {lacks[id]}", id) for id in sorted(lacks, key=lambda id: facts.members[id])]
-    every = number(len(facts.told), "person", "people")
-    fine = f"Reachable: the {every} whom the rules would tell here."
-    found = f"{len(points)} of the {every} whom the rules would tell here cannot be reached."
+    fine = ngettext(
+        "Reachable: the %(number)d person whom the rules would tell here.",
+        "Reachable: the %(number)d people whom the rules would tell here.",
+        len(facts.told),
+    )
+    found = ngettext(*UNREACHED, len(facts.told), open=len(points))
     return judged(About.people, points, fine, found, len(points))
 
 
@@ -237,16 +288,20 @@ def lack_of_channel(facts: SiteFacts, member_id: int, rules: Sequence[RuleRow]) 
             return unreachable(member, rule)
         signs_in = Channel.in_app in rule.channels and member.account_id is not None
         if fault is not None and not signs_in:
-            return "the last mail came back" if fault == State.bounced else "the last mail was refused"
+            came_back = fault == State.bounced
+            return gettext("the last mail came back") if came_back else gettext("the last mail was refused")
     return None
 
 
 def unreachable(member: MemberRow, rule: RuleRow) -> str:
     """Why no channel of the rule reaches the member."""
-    by_app = "" if Channel.in_app not in rule.channels else ", and there is no sign-in"
     if Channel.email not in rule.channels:
-        return f"the rule {rule.name} tells in the app only, and there is no sign-in"
-    return f"there is no e-mail address{by_app}" if not member.email else f"e-mail alerts are off{by_app}"
+        return gettext("the rule %(rule)s tells in the app only, and there is no sign-in", rule=rule.name)
+    if Channel.in_app not in rule.channels:
+        return gettext("e-mail alerts are off") if member.email else gettext("there is no e-mail address")
+    if member.email:
+        return gettext("e-mail alerts are off, and there is no sign-in")
+    return gettext("there is no e-mail address, and there is no sign-in")
 
 
 def check_watch(facts: SiteFacts) -> Check:
@@ -254,14 +309,18 @@ def check_watch(facts: SiteFacts) -> Check:
     mark = facts.mark
     points = [Point(problem) for problem in facts.problems]
     if mark is None or mark.today is None:
-        points.append(Point(UNKNOWN_DAY))
+        points.append(Point(gettext(UNKNOWN_DAY)))
     elif mark.scanned_through is None:
-        points.append(Point("The site was not checked yet: the watch looks at it within minutes, if it runs."))
+        points.append(Point(gettext("The site was not checked yet: the watch looks at it within minutes, if it runs.")))
     elif not mark.up_to_date:
-        points.append(Point(f"Checked up to {day(mark.scanned_through)} only, and there it is {day(mark.today)}."))
-    until = f" The site is checked up to {day(mark.scanned_through)}." if mark and mark.scanned_through else ""
-    found = "Alerts of this site may be late until this is put right; none is lost."
-    return judged(About.watch, points, f"The watch is running.{until}", found, len(points))
+        days = {"day": day(mark.scanned_through), "today": day(mark.today)}
+        points.append(Point(gettext("Checked up to %(day)s only, and there it is %(today)s.", **days)))
+    fine = gettext("The watch is running.")
+    if mark and mark.scanned_through:
+        until = day(mark.scanned_through)
+        fine = gettext("The watch is running. The site is checked up to %(day)s.", day=until)
+    found = gettext("Alerts of this site may be late until this is put right; none is lost.")
+    return judged(About.watch, points, fine, found, len(points))
 
 
 CHECKS: Mapping[About, Callable[[SiteFacts], Check]] = {
@@ -285,12 +344,3 @@ def judged(about: About, points: Sequence[Point], fine: str, found: str, count: 
 
 def counted(about: About, count: int, fine: str, found: str) -> Check:
     return Check(about, Verdict.open, found, count) if count else Check(about, Verdict.fine, fine)
-
-
-def number(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
-def day(on: dt.date) -> str:
-    """A date in words, as everywhere on the screens."""
-    return wording_of("en").day(on, "d MMMM y")

@@ -20,6 +20,7 @@ from app.exports.report.bundle import Gathered, gather, pack
 from app.exports.report.cover import Origin, Seal
 from app.exports.report.formats import write
 from app.exports.report.report import Report, read_report, seal_first
+from app.exports.report.said import person
 from app.operations.export_runs import LARGEST_KEPT, TOO_LARGE, Made, Order
 from app.queries.report.names import names_of_asked, names_of_kinds, read_asker, read_place
 from app.queries.report.scope import Asked, Scope
@@ -29,11 +30,12 @@ from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 from app.trail.act import Act
 from app.trail.notes import Signer, origin
 from app.trail.signers import open_signer
+from app.wording import gettext, later, spoken
 from app.words import word
 
 NOBODY = 0  # No member's number: an operator is limited to no site.
 GONE = "Whoever asked for this report is not let in any more."
-OPERATOR = "An operator, by a command"
+OPERATOR = later("An operator, by a command")
 
 Told = Callable[[int, int], None]
 
@@ -44,6 +46,12 @@ def make(org: int, order: Order, path: Path, told: Told, *, keeps: bool) -> Made
     1. Seal. 2. Read everything from one moment. 3. Write, while the database may go on. A bundle seals once more in
     between, so that whatever that moment saw is sealed.
     """
+    with spoken(order.language):
+        return make_in_words(org, order, path, told, keeps=keeps)
+
+
+def make_in_words(org: int, order: Order, path: Path, told: Told, *, keeps: bool) -> Made:
+    """The same in the language that is spoken now."""
     _, seal = seal_now(org)
     with tempfile.TemporaryDirectory(prefix="onus-report-") as folder, tempfile.TemporaryDirectory() as parts:
         report = read(org, order, seal, Path(folder), told)
@@ -77,12 +85,12 @@ def read(org: int, order: Order, seal: Seal | None, folder: Path, told: Told) ->
         name, timezone = read_place(session, org)
         asked = Asked.of_json(order.filters)
         scope = Scope(read_sight(session, org, order.asked_by or NOBODY, now), timezone, asked)
-        by = OPERATOR
+        by = gettext(OPERATOR)
         if order.asked_by is not None:
             asker = read_asker(session, org, order.asked_by)
             if asker is None or not asker.is_active:
                 raise Refused(GONE)
-            by = f"{asker.name} (no. {order.asked_by}), {word(asker.role, 'role')}"
+            by = f"{person(asker.name, order.asked_by)}, {word(asker.role, 'role')}"
         narrowed = names_of_asked(session, org, asked)
         origin = Origin(order.id, name, by, narrowed, names_of_kinds(session, scope), seal)
         return read_report(session, scope, origin, folder, told)

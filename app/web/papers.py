@@ -13,8 +13,8 @@ from flask.typing import ResponseReturnValue
 
 from app.queries.papers import read_file
 from app.web.access import READERS, Visit, for_roles
-from app.web.entry import pages
 from app.web.listing import sight_of
+from app.web.story import pages
 
 __all__ = ["pages"]
 

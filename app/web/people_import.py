@@ -19,7 +19,7 @@ from app.imports.left_over import LEFT, LeftOver, as_csv
 from app.imports.limits import MOST_BYTES_OF_A_BROWSER, MOST_RECORDS
 from app.imports.look import Look, look_at
 from app.imports.people_choices import MOST_LINES, SHOWN, Brought, Choices, bring
-from app.imports.people_headers import OFFERED, PEOPLE
+from app.imports.people_headers import EMAIL, NAME, NUMBER, OFFERED, PEOPLE
 from app.operations import uploads
 from app.queries.imports import Run, read_left_over, read_run, read_run_of_file, read_runs, read_waiting
 from app.queries.people_imports import count_people, read_lines
@@ -31,9 +31,20 @@ from app.web.listing import asked_after, next_page, sight_of
 from app.web.sent_file import sent_file
 from app.web.settings_area import ADMINS, pages
 from app.web.typed_form import Form, was_done
+from app.wording import gettext, later
 from app.words import word
 
-NOT_SEEN = "The columns were changed since the last check: look at what would become of the file, then bring it in."
+NOT_SEEN = later(
+    "The columns were changed since the last check: look at what would become of the file, then bring it in."
+)
+# By the groups of fields of which no column is one.
+MISSING = {
+    ((NAME,),): later("Choose which column is the name."),
+    ((NUMBER, EMAIL),): later("Choose which column is the number (of the employee) or the e-mail."),
+    ((NAME,), (NUMBER, EMAIL)): later(
+        "Choose which column is the name and which is the number (of the employee) or the e-mail."
+    ),
+}
 CHECKED = "checked"  # In what is kept of the choices: that somebody has seen what they lead to.
 
 
@@ -69,7 +80,7 @@ def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
     view: dict[str, Any] = {"form": form, "most": MOST_BYTES_OF_A_BROWSER // 1_000_000, "most_lines": MOST_LINES}
     view |= {"runs": runs, "more": next_page(runs), "waiting": read_waiting(session, org, Contents.people)}
     pair = ("settings/people_import.html", "settings/fragments/_people_upload.html")
-    return page_or_fragment(*pair, form.status, visit=visit, limited=LIMITED if limited else None, **view)
+    return page_or_fragment(*pair, form.status, visit=visit, limited=gettext(LIMITED) if limited else None, **view)
 
 
 @dataclass
@@ -98,8 +109,7 @@ class Draft:
     def bring(self, visit: Visit, *, dry_run: bool) -> Brought:
         """Raises Refused for what is refused whole."""
         if missing := self.choices.missing():
-            groups = (" or the ".join(word(name, "people_field").lower() for name in group) for group in missing)
-            raise Refused(f"Choose which column is the {' and which is the '.join(groups)}.")
+            raise Refused(MISSING[tuple(missing)])
         content, name = self.upload.content, self.upload.file_name
         return bring(visit.act, content, name, self.look, self.choices, dry_run=dry_run)
 
@@ -228,9 +238,9 @@ def people_left_over(visit: Visit, people_import_id: int) -> ResponseReturnValue
     if not left.header:  # The cells are not kept, or no more: the lines with their reasons take their place.
         found = read_lines(visit.act.session, visit.act.org, run.id, LEFT, MOST_RECORDS)
         left = LeftOver([], [(one.line, one.reason, []) for one in found])
-    named = f'attachment; filename="people-left-over-{run.id}.csv"'
-    headers = {"Content-Disposition": named, "Content-Type": "text/csv; charset=utf-8"}
-    return Response(as_csv(left), headers=headers)
+    response = Response(as_csv(left), mimetype="text/csv")
+    response.headers.set("Content-Disposition", "attachment", filename=f"people-left-over-{run.id}.csv")
+    return response
 
 
 def cells_left(visit: Visit, run: Run) -> LeftOver:

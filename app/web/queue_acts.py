@@ -18,7 +18,7 @@ UNWATCHED = "unwatched"
 
 # The deed, its words in a row, and whether it is one of the deadline.
 Deeds = Sequence[tuple[str, str, bool]]
-TASK: Deeds = (("close", later("Done"), True),)
+DUTY: Deeds = (("close", later("Done"), True),)
 PAPER: Deeds = (("renew", later("Renewed"), True),)
 ANY: Deeds = (("file", later("Filed"), True), ("hand-over", later("Hand over"), False))
 OF_QUEUE: Mapping[Queue, Deeds] = {
@@ -40,7 +40,7 @@ def acts_on(visit: Visit, queue: Queue, row: Waiting) -> Sequence[tuple[str, str
     """Words and address of each act on a deadline of a queue."""
     deeds = OF_QUEUE.get(queue)
     if deeds is None:
-        deeds = [*(PAPER if row.wording == EXPIRES else TASK), *ANY]
+        deeds = [*(PAPER if row.wording == EXPIRES else DUTY), *ANY]
     return [
         (gettext(words), address(visit, row.subject_id, deed, queue, row.obligation_id if of_deadline else None))
         for deed, words, of_deadline in deeds

@@ -23,6 +23,7 @@ from app.vocabulary import OF
 from app.web.access import Visit
 from app.web.rule_sentence import ROLES
 from app.web.typed_form import Form, sent
+from app.wording import gettext, later
 from app.words import before
 
 USUAL = ("90d", "60d", "30d", "14d", "7d", "1d", "0d", "+1d", "+7d")
@@ -31,9 +32,17 @@ LISTS = ("kinds", "sites", "usual", "channels", "to")
 EVERY_WAY = [channel.value for channel in Channel]
 NEW = {"only_if": OnlyIf.always.value, "start": "now", "channels": EVERY_WAY, "to": [OWNER]}
 STARTS = (
-    ("now", "Now: what is already within its notice is told at once"),
-    ("next", "Next: only from the next notice on"),
+    ("now", later("Now: what is already within its notice is told at once")),
+    ("next", later("Next: only from the next notice on")),
 )
+ONLY_IF = ((OnlyIf.always, later("Always")), (OnlyIf.nobody_on_it, later("Only if nobody acts")))
+# What is said of a field that a rule needs, while it is empty.
+MISSING = {
+    "name": later("Give the rule a name."),
+    "notices": later("Say when to tell: choose at least one, or write one."),
+    "channels": later("Choose at least one way."),
+    "to": later("Choose at least one, or write an address below."),
+}
 
 
 @dataclass(frozen=True)
@@ -45,10 +54,21 @@ class Choices:
     recipients: list[tuple[str, str]]
     fallbacks: list[tuple[str, str]]
 
-    usual = tuple((notice, before(notice).capitalize()) for notice in USUAL)
-    channels = tuple((channel, words[:1].upper() + words[1:]) for channel, words in OF["channel"].items())
-    only_if = (("always", "Always"), ("nobody_on_it", "Only if nobody acts"))
-    starts = STARTS
+    @property
+    def usual(self) -> list[tuple[str, str]]:
+        return [(notice, before(notice).capitalize()) for notice in USUAL]
+
+    @property
+    def channels(self) -> list[tuple[str, str]]:
+        return [(channel, words[:1].upper() + words[1:]) for channel, words in OF["channel"].items()]
+
+    @property
+    def only_if(self) -> list[tuple[str, str]]:
+        return [(value, gettext(words)) for value, words in ONLY_IF]
+
+    @property
+    def starts(self) -> list[tuple[str, str]]:
+        return [(value, gettext(words)) for value, words in STARTS]
 
 
 def choices(visit: Visit, rule: RuleLine | None = None) -> Choices:
@@ -56,10 +76,10 @@ def choices(visit: Visit, rule: RuleLine | None = None) -> Choices:
     audience = rule_queries.audience(session, org)
     people = dict(audience.people) | dict(rule.people if rule else {})
     recipients = [
-        (OWNER, "The responsible"),
-        (HOLDER, "The holder"),
-        *((f"{POST}:{name}", f"The {name}") for name in audience.posts),
-        *((f"{ROLE}:{role}", ROLES[role].capitalize()) for role in Role),
+        (OWNER, gettext("The responsible")),
+        (HOLDER, gettext("The holder")),
+        *((f"{POST}:{name}", gettext("The %(post)s", post=name)) for name in audience.posts),
+        *((f"{ROLE}:{role}", gettext(ROLES[role]).capitalize()) for role in Role),
         *((f"{MEMBER}:{address}", f"{name}, {address}") for address, name in people.items()),
     ]
     known = {value for value, _ in recipients}
@@ -115,15 +135,15 @@ def typed(visit: Visit, offered: Choices) -> tuple[Form, RuleText]:
         start=form.values["start"] or "now",
         fallback=form.values["fallback"] or None,
     )
-    missing = {
-        "name": (text.name.strip(), "Give the rule a name."),
-        "notices": (text.thresholds, "Say when to tell: choose at least one, or write one."),
-        "channels": (text.channels, "Choose at least one way."),
-        "to": (text.to or form.values["others"].strip(), "Choose at least one, or write an address below."),
+    given = {
+        "name": text.name.strip(),
+        "notices": text.thresholds,
+        "channels": text.channels,
+        "to": text.to or form.values["others"].strip(),
     }
-    for field, (given, words) in missing.items():
-        if not given and field not in form.faults:
-            form.faults[field] = words
+    for field, words in MISSING.items():
+        if not given[field] and field not in form.faults:
+            form.faults[field] = gettext(words)
     return form, text
 
 
@@ -138,9 +158,10 @@ def notices(form: Form) -> list[str]:
     written = [text.lower() for text in re.split(r"[\s,;]+", form.values["notices"]) if text]
     wrong = [text for text in written if form_of(thresholds.parse, text) is None]
     if wrong:
-        form.faults["notices"] = (
-            f"{', '.join(quoted(text) for text in wrong)} cannot be read: write 90d, 6w, 3m, 10bd or 0d for before "
-            "and on the day, +7d, +2w, +1m or +5bd for after it, and nothing longer than ten years."
+        form.faults["notices"] = gettext(
+            "%(texts)s cannot be read: write 90d, 6w, 3m, 10bd or 0d for before and on the day, +7d, +2w, +1m or +5bd "
+            "for after it, and nothing longer than ten years.",
+            texts=", ".join(quoted(text) for text in wrong),
         )
     ticked = [text for text in form.values["usual"] if text in USUAL]
     return thresholds.in_order({*ticked, *(text for text in written if text not in wrong)})
@@ -152,7 +173,8 @@ def others(visit: Visit, form: Form) -> list[str]:
     known = rule_queries.names_of(visit.act.session, visit.act.org, [one for one in addresses.values() if one])
     wrong = [text for text, address in addresses.items() if address not in known]
     if wrong:
-        form.faults["others"] = f"No member has the address {', '.join(quoted(text) for text in wrong)}: correct it."
+        written = ", ".join(quoted(text) for text in wrong)
+        form.faults["others"] = gettext("No member has the address %(texts)s: correct it.", texts=written)
     return [address for address in addresses.values() if address is not None and address in known]
 
 

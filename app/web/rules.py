@@ -21,6 +21,7 @@ from app.web.listing import asked_number
 from app.web.rule_sentence import recipient_in_words, sentence
 from app.web.rule_versions import versions_in_words
 from app.web.typed_form import Form, was_done
+from app.wording import gettext, said
 
 pages = Blueprint("rules", __name__)
 
@@ -84,7 +85,10 @@ def switch(visit: Visit, rule_id: int) -> ResponseReturnValue:
         return go_to(url_for("rules.index", slug=visit.place.slug))
     view = {"rule": found_rule(visit, rule_id), "sentence": sentence}
     response = make_response(render_template("rules/fragments/_rule.html", visit=visit, **view))
-    response.headers["X-Said"] = quote(f"The rule {rule.name} is {'on' if on else 'off'} now.")
+    became = gettext("The rule %(name)s is on now.", name=rule.name)
+    if not on:
+        became = gettext("The rule %(name)s is off now.", name=rule.name)
+    response.headers["X-Said"] = quote(became)
     return response
 
 
@@ -110,7 +114,7 @@ def kept(visit: Visit, form: Form, text: RuleText, rule: RuleLine | None) -> int
 
     def place(form: Form, refused: Refused) -> None:
         part = refused.part if isinstance(refused, RefusedRule) else ""
-        words = refused.reason if isinstance(refused, RefusedRule) else str(refused)
+        words = said(refused.reason if isinstance(refused, RefusedRule) else refused)
         words = words[:1].upper() + words[1:]
         if part in FIELD_OF:
             form.faults[FIELD_OF[part]] = words

@@ -22,6 +22,7 @@ from app.web.hypermedia import page_or_fragment
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.settings_sites import found_site
 from app.web.typed_form import Form, beside, day_of, sent, was_done
+from app.wording import gettext, later
 
 FIELDS = ("name", "on_day", "until_day", "site", "yearly")
 PAGE = ("settings/days_off.html", "settings/fragments/_day_off_form.html")
@@ -62,7 +63,9 @@ def remove_day_off(visit: Visit, day_off_id: int) -> ResponseReturnValue:
     foresight = foreseen(visit.act, form, remove, day_off_id)
     if foresight is None and was_done(visit.act, form, remove):
         return back_to(visit, "days_off")
-    return form_page(visit, REMOVE, f"Work again: {found.name}", form, found=found, foresight=foresight)
+    return form_page(
+        visit, REMOVE, gettext("Work again: %(name)s", name=found.name), form, found=found, foresight=foresight
+    )
 
 
 @pages.get("/o/<slug>/settings/sites/<int:site_id>/calendar")
@@ -79,7 +82,7 @@ def site_calendar(visit: Visit, site_id: int) -> ResponseReturnValue:
 
 def days_off_page(visit: Visit, form: Form, foresight: Foresight | None = None) -> ResponseReturnValue:
     session, org = visit.act.session, visit.act.org
-    offered = [(ALL_SITES, "All sites"), *settings.site_names(session, org).items()]
+    offered = [(ALL_SITES, gettext("All sites")), *settings.site_names(session, org).items()]
     facts = {"found": queries.days_off(session, org), "offered": offered, "foresight": foresight}
     return page_or_fragment(*PAGE, form.status, visit=visit, form=form, **facts)
 
@@ -87,7 +90,7 @@ def days_off_page(visit: Visit, form: Form, foresight: Foresight | None = None) 
 def typed_day_off(visit: Visit) -> tuple[Form, dict[str, Any]]:
     """What was typed, each field checked by itself, and the facts for the operation."""
     form = sent(*FIELDS)
-    form.check("name", typed.one_line, form.values["name"], "The name of the days off")
+    form.check("name", typed.one_line, form.values["name"], later("The name of the days off"))
     first = form.check("on_day", first_day, form.values["on_day"])
     last = form.check("until_day", day_of, form.values["until_day"]) or first
     period = DayOff(first or dt.date.min, last or dt.date.min, bool(form.values["yearly"]))
@@ -107,7 +110,7 @@ def chosen_site(visit: Visit, form: Form) -> int | None:
     """The site, or None for all of them; one that was not offered is not there: 404."""
     chosen = form.values["site"]
     if not chosen:
-        form.faults["site"] = "Choose a site, or all sites."
+        form.faults["site"] = gettext("Choose a site, or all sites.")
     if chosen in ("", ALL_SITES):
         return None
     offered = settings.site_names(visit.act.session, visit.act.org)

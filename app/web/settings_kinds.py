@@ -72,17 +72,17 @@ def found_kind(visit: Visit, kind_id: int) -> KindLine:
 
 
 def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseReturnValue:
-    title = f"Kind {found.name}" if found else "Add a kind"
+    title = gettext("Kind %(name)s", name=found.name) if found else gettext("Add a kind")
     return form_page(visit, FORM, title, form, kind=found, bases=bases(), every=gettext(EVERY))
 
 
 def typed_kind() -> Form:
     form = sent(*FIELDS, lists=SWITCHES)
-    form.check("name", typed.one_line, form.values["name"], "The name of the kind")
+    form.check("name", typed.one_line, form.values["name"], operations.KIND_NAME)
     if form.check("wording", operations.check_wording, form.values["wording"]) is None:
-        form.faults["wording"] = "Choose one of the two."
+        form.faults["wording"] = gettext("Choose one of the two.")
     for name in ("what_to_do", "what_to_do_es"):
-        form.check(name, clean_text, form.values[name], "What to do", typed.LONGEST_NOTE)
+        form.check(name, clean_text, form.values[name], operations.WHAT_TO_DO, typed.LONGEST_NOTE)
     form.check("recurrence", typed.rhythm, form.values["recurrence"].strip(), "")
     form.check("recurrence_basis", typed.rhythm, "", form.values["recurrence_basis"])
     return form

@@ -19,12 +19,13 @@ from app.web.listing import sight_of
 from app.web.my_alerts import found_person
 from app.web.settings_area import ADMINS, pages
 from app.web.typed_form import Form, day_of, sent, was_done
+from app.wording import gettext, later
 
 FIELDS = ("leaves_on", "to", "about")
 PAGE = ("settings/leaving.html", "settings/fragments/_leaving.html")
 HELD = (
-    (Held.hand_over, "Hand them over, too: they are about the person as the one in charge"),
-    (Held.archive, "Archive them: they are about the person alone, such as a training"),
+    (Held.hand_over, later("Hand them over, too: they are about the person as the one in charge")),
+    (Held.archive, later("Archive them: they are about the person alone, such as a training")),
 )
 
 
@@ -73,7 +74,8 @@ def leaving_page(visit: Visit, member_id: int, form: Form, day: dt.date | None =
     found = found_person(visit, member_id)
     load: Load = read_load(visit.act.session, visit.act.org, member_id, visit.today)
     heirs = heirs_of(visit, member_id)
-    view = {"person": found, "load": load, "heirs": heirs, "about": HELD, "day": day, "today": visit.today}
+    about = [(value, gettext(words)) for value, words in HELD]
+    view = {"person": found, "load": load, "heirs": heirs, "about": about, "day": day, "today": visit.today}
     name = dict(heirs).get(form.values["to"])
     return page_or_fragment(*PAGE, form.status, visit=visit, form=form, heir=name, **view)
 
@@ -83,14 +85,16 @@ def heirs_of(visit: Visit, member_id: int) -> list[tuple[str, str]]:
     people = candidates_for(visit, sight_of(visit).in_use)
     found = [(f"{MEMBER}:{one.id}", one.name) for one in people if one.id != member_id]
     posts = read_posts(visit.act.session, visit.act.org)
-    return found + [(f"{POST}:{post.id}", f"{post.name} (post: whoever holds it)") for post in posts]
+    return found + [
+        (f"{POST}:{post.id}", gettext("%(post)s (post: whoever holds it)", post=post.name)) for post in posts
+    ]
 
 
 def heir_of(visit: Visit, member_id: int, form: Form) -> dict[str, int]:
     """Who was chosen, as an argument; one that was not on the page is not there: 404."""
     chosen = form.values["to"]
     if not chosen:
-        form.faults["to"] = "Choose who takes over."
+        form.faults["to"] = gettext("Choose who takes over.")
         return {}
     if chosen not in dict(heirs_of(visit, member_id)):
         abort(404)
@@ -102,4 +106,4 @@ def leaving_day(text: str) -> dt.date:
     day = day_of(text)
     if day is None:
         raise Refused("Choose the first day on which the person is not there.")
-    return typed.register_day(day, "The day")
+    return typed.register_day(day, later("The day"))

@@ -22,6 +22,7 @@ from app.web.hypermedia import page_or_fragment
 from app.web.my_alerts import rest_fields, typed_rest
 from app.web.settings_area import ADMINS, back_to, pages
 from app.web.typed_form import Form, sent, was_done, whole_number
+from app.wording import later
 
 # Each of these modules adds its pages to the one blueprint.
 __all__ = [
@@ -50,7 +51,7 @@ def index(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def change_organisation(visit: Visit) -> ResponseReturnValue:
     form = sent("name", "hours", "rest_from", "rest_until", lists=("rest_days_off",))
-    form.check("name", typed.one_line, form.values["name"], "The name")
+    form.check("name", typed.one_line, form.values["name"], later("The name"))
     hours = form.check("hours", whole_number, form.values["hours"])
     if hours is not None:
         form.check("hours", places.check_grace, hours)

@@ -31,6 +31,7 @@ from app.web.listing import asked_number
 from app.web.my_alerts import found_person
 from app.web.settings_area import ADMINS, back_to, form_page, pages
 from app.web.typed_form import Form, day_of, sent, was_done
+from app.wording import gettext, later
 
 FIELDS, LISTS = ("name", "role", "valid_until"), ("sites", "kinds")
 LOOKS_FOR = dt.timedelta(days=90)  # What an inspector looked at is shown that long; the trail keeps it.
@@ -67,7 +68,9 @@ def add_person(visit: Visit) -> ResponseReturnValue:
     email, act = form.values["email"], visit.act
     address = form.check("email", fold_address, email)
     if address and queries.is_member(act.session, act.org, address):
-        form.faults["email"] = f"{address} is a member already: open that person, and enable them if they are disabled."
+        form.faults["email"] = gettext(
+            "%(address)s is a member already: open that person, and enable them if they are disabled.", address=address
+        )
     hashed = first_password(form)
     site_ids, kind_ids = chosen_sites(visit, form), chosen_kinds(visit, form)
     until = form.check("valid_until", last_day, form.values["valid_until"])
@@ -160,7 +163,7 @@ def person_page(visit: Visit, form: Form, found: PersonLine | None) -> ResponseR
         "kinds": list(queries.kind_names(session, org).items()),
         **(about(visit, found) if found else {}),
     }
-    return form_page(visit, FORM, found.name if found else "Add a person", form, person=found, **shown)
+    return form_page(visit, FORM, found.name if found else gettext("Add a person"), form, person=found, **shown)
 
 
 def about(visit: Visit, found: PersonLine) -> dict[str, Any]:
@@ -179,9 +182,9 @@ def about(visit: Visit, found: PersonLine) -> dict[str, Any]:
 
 def typed_person(*more: str, lists: tuple[str, ...] = ()) -> Form:
     form = sent(*FIELDS, *more, lists=(*LISTS, *lists))
-    form.check("name", typed.one_line, form.values["name"], "The name")
-    if form.check("role", typed.code, Role, form.values["role"], "a role") is None:
-        form.faults["role"] = "Choose a role."
+    form.check("name", typed.one_line, form.values["name"], later("The name"))
+    if form.check("role", typed.code, Role, form.values["role"], later("a role")) is None:
+        form.faults["role"] = gettext("Choose a role.")
     return form
 
 
@@ -216,4 +219,4 @@ def chosen(form: Form, name: str, offered: Collection[int]) -> list[int]:
 def last_day(text: str) -> dt.date | None:
     """Raises Refused for what is no date, or one outside the years of the register."""
     day = day_of(text)
-    return None if day is None else typed.register_day(day, "The last day")
+    return None if day is None else typed.register_day(day, later("The last day"))

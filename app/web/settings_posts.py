@@ -17,6 +17,7 @@ from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_number
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, day_of, sent, was_done
+from app.wording import gettext, later
 
 ADD, ASSIGN = "settings/fragments/_post_form.html", "settings/fragments/_assign_form.html"
 FIELDS = ("site", "member", "from_on", "until_on")
@@ -33,10 +34,10 @@ def posts(visit: Visit) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def add_post(visit: Visit) -> ResponseReturnValue:
     form = sent("name")
-    form.check("name", typed.one_line, form.values["name"], "The name of the post")
+    form.check("name", typed.one_line, form.values["name"], later("The name of the post"))
     if was_done(visit.act, form, lambda: operations.add_post(visit.act, form.values["name"]), beside("name")):
         return back_to(visit, "posts")
-    return form_page(visit, ADD, "Add a post", form)
+    return form_page(visit, ADD, gettext("Add a post"), form)
 
 
 @pages.get("/o/<slug>/settings/posts/<int:post_id>")
@@ -49,8 +50,8 @@ def post(visit: Visit, post_id: int) -> ResponseReturnValue:
 @for_roles(*ADMINS)
 def assign_post(visit: Visit, post_id: int) -> ResponseReturnValue:
     found, form, act = found_post(visit, post_id), sent(*FIELDS), visit.act
-    site_id = chosen(form, "site", queries.site_names(act.session, act.org), "Choose the site.")
-    member_id = chosen(form, "member", queries.member_names(act.session, act.org), "Choose who holds it.")
+    site_id = chosen(form, "site", queries.site_names(act.session, act.org), gettext("Choose the site."))
+    member_id = chosen(form, "member", queries.member_names(act.session, act.org), gettext("Choose who holds it."))
     days = [form.check(name, holding_day, form.values[name]) for name in ("from_on", "until_on")]
     if was_done(act, form, lambda: operations.assign_post(act, post_id, member_id, site_id, *days)):
         return shown(visit, post_id)
@@ -120,4 +121,4 @@ def chosen(form: Form, name: str, offered: dict[int, str], words: str) -> int:
 
 def holding_day(text: str) -> dt.date | None:
     day = day_of(text)
-    return None if day is None else typed.register_day(day, "The day")
+    return None if day is None else typed.register_day(day, later("The day"))

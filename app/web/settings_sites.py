@@ -19,6 +19,7 @@ from app.web.foreseen import foreseen
 from app.web.listing import asked_number, sight_of
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, time_of, was_done
+from app.wording import gettext
 
 FIELDS = ("name", "timezone", "country", "region", "alert_from")
 FORM, ARCHIVE = "settings/fragments/_site_form.html", "settings/fragments/_site_archive.html"
@@ -85,7 +86,7 @@ def archive_site(visit: Visit, site_id: int) -> ResponseReturnValue:
     found, form = found_site(visit, site_id), Form({})
     if was_done(visit.act, form, lambda: people.archive_unwatched_site(visit.act, site_id)):
         return back_to(visit, "sites")
-    return form_page(visit, ARCHIVE, f"Archive {found.name}", form, site=found)
+    return form_page(visit, ARCHIVE, gettext("Archive %(name)s", name=found.name), form, site=found)
 
 
 def found_site(visit: Visit, site_id: int) -> SiteLine:
@@ -95,7 +96,7 @@ def found_site(visit: Visit, site_id: int) -> SiteLine:
 def site_page(
     visit: Visit, form: Form, found: SiteLine | None, foresight: Foresight | None = None
 ) -> ResponseReturnValue:
-    heading = f"Site {found.name}" if found else "Add a site"
+    heading = gettext("Site %(name)s", name=found.name) if found else gettext("Add a site")
     return form_page(visit, FORM, heading, form, site=found, zones=zones(), foresight=foresight)
 
 
@@ -103,7 +104,7 @@ def typed_site() -> tuple[Form, dict[str, Any]]:
     """What was typed, each field checked by itself, and the facts for the operation."""
     form = sent(*FIELDS)
     typed_values = {name: value.strip() for name, value in form.values.items()}
-    form.check("name", typed.one_line, typed_values["name"], "The name of the site")
+    form.check("name", typed.one_line, typed_values["name"], people.SITE_NAME)
     form.check("timezone", calendars.check_zone, typed_values["timezone"])
     if form.check("country", people.place_of, typed_values["country"], None) is not None:
         form.check("region", people.place_of, typed_values["country"], typed_values["region"])

@@ -28,20 +28,20 @@ from app.web.evidence_filters import BACKWARDS, NOT_A_DATE, read_day
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import named, sight_of
 from app.web.papers import SANDBOX, saved_as
+from app.web.story import LANGUAGES
 from app.web.typed_form import Form, sent, was_done
-from app.wording import gettext, later, ngettext
+from app.wording import current, gettext, later, ngettext
 from app.words import day
 
 pages = past.pages
 
-FIELDS = ("from", "until", "site", "rule", "subject", "format")
+FIELDS = ("from", "until", "site", "rule", "subject", "format", "language")
 FORMATS = (
     (ReportFormat.pdf, later("PDF, to read and to print")),
     (ReportFormat.xlsx, later("Excel workbook (XLSX), a sheet for each section")),
     (ReportFormat.csv, later("CSV, for programs")),
     (ReportFormat.bundle, later("Bundle (ZIP) with PDF and CSV, which can be verified without Onus")),
 )
-ENGLISH = "en"
 
 
 @pages.get("/o/<slug>/evidence/exports")
@@ -49,18 +49,20 @@ ENGLISH = "en"
 def exports(visit: Visit) -> ResponseReturnValue:
     """The form, narrowed to one entry where the address names it, and what was asked for before."""
     asked = request.args.get("subject", "")
-    return exports_page(visit, Form({"subject": asked, "format": ReportFormat.pdf.value}))
+    return exports_page(
+        visit, Form({"subject": asked, "format": ReportFormat.pdf.value, "language": current().language})
+    )
 
 
 @pages.post("/o/<slug>/evidence/exports")
 @for_roles(*READERS)
 def ask(visit: Visit) -> ResponseReturnValue:
     form, sight = sent(*FIELDS), sight_of(visit)
-    asked, format = asked_for(visit, sight, form), known_format(form)
+    asked, format, language = asked_for(visit, sight, form), known_format(form), known_language(form)
     limits = Limits(sorted(sight.sites) if sight.is_limited else None, sorted(sight.kinds) if sight.kinds else None)
 
     def deed() -> None:
-        export_runs.ask(visit.act, format, ENGLISH, asked.as_json(), limits)
+        export_runs.ask(visit.act, format, language, asked.as_json(), limits)
 
     if was_done(visit.act, form, deed):
         return go_to(url_for("evidence.exports", slug=visit.place.slug))
@@ -89,7 +91,7 @@ def exports_page(visit: Visit, form: Form) -> ResponseReturnValue:
     entry = entry_of(visit, sight, form.values.get("subject", ""))
     shown: dict[str, Any] = {
         "form": form, "lines": lines, "about": {line.id: about(line) for line in lines}, "entry": entry,
-        "formats": [(format, gettext(words)) for format, words in FORMATS],
+        "formats": [(format, gettext(words)) for format, words in FORMATS], "languages": LANGUAGES,
         "named_sites": named(sight.sites.values()), "rules": rules_by_name(session, visit.act.org),
         # What an inspector is shown is in the trail, each time: their page does not ask again by itself.
         "looks_again": waits and visit.person.role != Role.inspector,
@@ -160,6 +162,11 @@ def entry_of(visit: Visit, sight: Sight, text: str) -> Any:
     """The entry whose story is asked for, if any; 404 for one that the visitor does not see."""
     subject_id = number_in(text)
     return None if subject_id is None else read_entry(visit.act.session, sight, subject_id) or abort(404)
+
+
+def known_language(form: Form) -> str:
+    """The one that was chosen; without a choice, that of the page."""
+    return next((code for code, _name in LANGUAGES if code == form.values["language"]), current().language)
 
 
 def known_format(form: Form) -> ReportFormat:

@@ -69,6 +69,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], int]] = {
     "POST /o/<slug>/register/batch/<deed>/apply": (MANAGERS, 422),
     "GET /o/<slug>/register/batches/<int:batch_id>": (READERS, 200),
     "GET /o/<slug>/register/<int:subject_id>": (READERS, 200),
+    "GET /o/<slug>/register/<int:subject_id>/story": (READERS, 200),
     "GET /o/<slug>/register/<int:subject_id>/<deed>": (MANAGERS, 200),
     "POST /o/<slug>/register/<int:subject_id>/<deed>": (MANAGERS, 422),
     "GET /o/<slug>/register/<int:subject_id>/deadlines/<int:obligation_id>/<deed>": (MANAGERS, 200),

@@ -206,7 +206,7 @@ def test_a_site_is_archived_only_once_nothing_is_watched_there(admin: Browser, s
     admin.get(f"{HOME}/sites/{site}")
     answer = admin.post(f"{HOME}/sites/{site}/archive", htmx=True)
     assert answer.status_code == 422
-    assert "1 entry is watched at this site: move or archive them first." in refusal(answer.text)
+    assert "1 entry is watched at this site: move or archive it first." in refusal(answer.text)
     assert one(staffed, Site, site)["archived_at"] is None
     with staffed.acting() as act:
         act.session.merge(entry).status = "archived"

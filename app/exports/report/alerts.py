@@ -17,30 +17,32 @@ from app.queries.report.alerts import AlertFacts, read_alert_facts
 from app.queries.report.scope import Scope
 from app.queries.watch import ARRIVED_OR_GONE
 from app.vocabulary import OF
+from app.wording import gettext
+from app.wording import later as _
 from app.words import before, word
 
 PLAN = Plan(
     "alerts",
-    "Alerts",
-    "Every alert that was raised, told or answered in the period; those not sent with the reason.",
+    _("Alerts"),
+    _("Every alert that was raised, told or answered in the period; those not sent with the reason."),
     (
-        number("alert", "Alert"), number("event", "Event"), number("seq", "Place in the seal"), number("entry", "Entry"),
-        Column("reference", "Reference"), Column("title", "Title"), Column("kind", "Kind"), Column("site", "Site"),
-        Column("rule", "Rule"), number("rule_id", "Number of the rule"), number("rule_version", "Version of the rule"), Column("distance", "When"),
-        Column("code", "When, as in the rule"), date("due_on", "For the due date"), date("alert_day", "Alert day"),
-        *instants("raised", "Raised"), number("days_late", "Days late"), Column("late_because", "Late because"),
-        Column("state", "State"), Column("not_sent", "Why not sent"), Column("told", "Told to whom, by what, when"),
-        *instants("arrived", "With everybody"), Column("answered_by", "Answered by"), *instants("answered", "Answered"),
-        Column("answer", "Answer"), Column("note", "Note"), date("met_on", "Done on"), Column("outcome", "Deadline now"),
-        *instants("closed", "Closed"), Column("closed_by", "Closed by"), Column("sentence", "In one sentence"),
+        number("alert", _("Alert")), number("event", _("Event")), number("seq", _("Place in the seal")), number("entry", _("Entry")),
+        Column("reference", _("Reference")), Column("title", _("Title")), Column("kind", _("Kind")), Column("site", _("Site")),
+        Column("rule", _("Rule")), number("rule_id", _("Number of the rule")), number("rule_version", _("Version of the rule")), Column("distance", _("When")),
+        Column("code", _("When, as in the rule")), date("due_on", _("For the due date")), date("alert_day", _("Alert day")),
+        *instants("raised", _("Raised")), number("days_late", _("Days late")), Column("late_because", _("Late because")),
+        Column("state", _("State")), Column("not_sent", _("Why not sent")), Column("told", _("Told to whom, by what, when")),
+        *instants("arrived", _("With everybody")), Column("answered_by", _("Answered by")), *instants("answered", _("Answered")),
+        Column("answer", _("Answer")), Column("note", _("Note")), date("met_on", _("Done on")), Column("outcome", _("Deadline now")),
+        *instants("closed", _("Closed")), Column("closed_by", _("Closed by")), Column("sentence", _("In one sentence")),
     ),
     (
-        Group("Alert", ("reference", "title", "kind", "site", "alert"), 2.2),
-        Group("For", ("due_on", "distance", "alert_day", "rule", "rule_version"), 1.6),
-        Group("Raised", ("raised", "days_late", "late_because", "state", "not_sent"), 1.8),
-        Group("Told", ("told",), 2.6),
-        Group("Answered", ("answered_by", "answered", "answer", "note"), 1.8),
-        Group("Deadline", ("outcome", "met_on", "closed", "closed_by"), 1.5),
+        Group(_("Alert"), ("reference", "title", "kind", "site", "alert"), 2.2),
+        Group(_("For"), ("due_on", "distance", "alert_day", "rule", "rule_version"), 1.6),
+        Group(_("Raised"), ("raised", "days_late", "late_because", "state", "not_sent"), 1.8),
+        Group(_("Told"), ("told",), 2.6),
+        Group(_("Answered"), ("answered_by", "answered", "answer", "note"), 1.8),
+        Group(_("Deadline"), ("outcome", "met_on", "closed", "closed_by"), 1.5),
     ),
     "sentence",
 )  # fmt: skip
@@ -67,8 +69,8 @@ def late_because(one: AlertFacts) -> str | None:
     late = one.lateness
     if late is None:
         return None
-    since = f" ({utc(late.at)} = {local(late.at, one.line.timezone)})" if late.at else ""
-    return OF["cause"][late.cause] + since
+    cause = OF["cause"][late.cause]
+    return f"{cause} ({utc(late.at)} = {local(late.at, one.line.timezone)})" if late.at else cause
 
 
 def not_sent(one: AlertFacts) -> str | None:
@@ -78,7 +80,7 @@ def not_sent(one: AlertFacts) -> str | None:
     if not one.more.is_late_to_arrive:
         return None
     ways = [f"{sent.person} ({word(sent.channel, 'channel')}): {word(sent.state, 'state')}" for sent in lacking(one)]
-    return "; ".join(["not delivered within the limit", *ways])
+    return "; ".join([gettext("not delivered within the limit"), *ways])
 
 
 def lacking(one: AlertFacts) -> list[Dispatch]:
@@ -91,6 +93,6 @@ def _note(one: AlertFacts) -> str | None:
 
 def outcome_of(more: Any) -> str:
     if more.closed_at is None:
-        moved = f", moved to {more.due_on_now}" if more.due_on_now != more.due_on else ""
-        return f"open{moved}"
+        moved = more.due_on_now != more.due_on
+        return gettext("open, moved to %(day)s", day=more.due_on_now) if moved else gettext("open")
     return word(more.outcome, "outcome")

@@ -42,10 +42,11 @@ from app.verifier import (
     framed,
 )
 from app.version import VERSION
+from app.wording import later
 
 KEYS, RECIPE, CSV, PDF = "keys.txt", "RECIPE.txt", "report.csv", "report.pdf"
 MANIFEST_VERSION = 1
-TOO_LARGE = "The bundle would be larger than two gigabytes: narrow the period or the site."
+TOO_LARGE = later("The bundle would be larger than two gigabytes: narrow the period or the site.")
 
 
 @dataclass(frozen=True)

@@ -7,48 +7,51 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.exports.event_words import BUILT, PLAIN, REASONS, Change, changes, sentence
+from app.exports.event_words import BUILT, EMPTY, LABELS, PLAIN, REASONS, Change, changes, sentence
 from app.exports.report.said import actor, instant, person, yes
 from app.exports.report.section import Column, Group, Plan, date, number
 from app.exports.report.section import instant as instants
 from app.exports.tables import Row
-from app.queries.entry_history import Event, Names
+from app.queries.entry_history import BARE, Event
+from app.queries.names import NAMED, Names
 from app.queries.report.changes import ChangeFacts, read_changes
 from app.queries.report.scope import Scope
 from app.queries.report.taken_off import read_taken_off_rows
 from app.trail.act import OPERATOR, SCHEDULER
 from app.vocabulary import OF
-from app.words import word
+from app.wording import gettext
+from app.wording import later as _
+from app.words import unended, word
 
 CHANGES = Plan(
     "changes",
-    "Changes",
-    "What was done in the period to entries, deadlines, papers, rules, sites and people, in the order in which it was recorded.",
+    _("Changes"),
+    _("What was done in the period to entries, deadlines, papers, rules, sites and people, in the order in which it was recorded."),
     (
-        number("event", "Event"), number("seq", "Place in the seal"), *instants("at", "At"), Column("by", "By"),
-        Column("what", "What"), Column("type", "Type"), number("entry", "Entry"), Column("reference", "Reference"),
-        Column("old", "Old"), Column("new", "New"), Column("reason", "Reason"), Column("note", "Note"),
-        Column("source", "Source"),
+        number("event", _("Event")), number("seq", _("Place in the seal")), *instants("at", _("At")), Column("by", _("By")),
+        Column("what", _("What")), Column("type", _("Type")), number("entry", _("Entry")), Column("reference", _("Reference")),
+        Column("old", _("Old")), Column("new", _("New")), Column("reason", _("Reason")), Column("note", _("Note")),
+        Column("source", _("Source")),
     ),
     (
-        Group("Event", ("event", "at"), 2), Group("By", ("by", "source"), 1.5), Group("Reference", ("reference",), 1.2),
-        Group("What", ("what", "reason", "note"), 3), Group("Old", ("old",), 2), Group("New", ("new",), 2),
+        Group(_("Event"), ("event", "at"), 2), Group(_("By"), ("by", "source"), 1.5), Group(_("Reference"), ("reference",), 1.2),
+        Group(_("What"), ("what", "reason", "note"), 3), Group(_("Old"), ("old",), 2), Group(_("New"), ("new",), 2),
     ),
 )  # fmt: skip
 TAKEN_OFF = Plan(
     "taken_off",
-    "Taken off the watch",
-    "What was archived, paused, closed without doing it, moved, or lost its rule in the period, and whether it is still so.",
+    _("Taken off the watch"),
+    _("What was archived, paused, closed without doing it, moved, or lost its rule in the period, and whether it is still so."),
     (
-        number("event", "Event"), *instants("at", "At"), Column("by", "By"), Column("what", "What"), number("entry", "Entry"),
-        Column("reference", "Reference"), Column("title", "Title"), Column("site", "Site"), Column("rule", "Rule"),
-        date("due_on", "Due date"), date("to", "Until, or moved to"), Column("outcome", "Outcome"), Column("reason", "Reason"),
-        Column("note", "Note"), Column("still_so", "Still so"),
+        number("event", _("Event")), *instants("at", _("At")), Column("by", _("By")), Column("what", _("What")), number("entry", _("Entry")),
+        Column("reference", _("Reference")), Column("title", _("Title")), Column("site", _("Site")), Column("rule", _("Rule")),
+        date("due_on", _("Due date")), date("to", _("Until, or moved to")), Column("outcome", _("Outcome")), Column("reason", _("Reason")),
+        Column("note", _("Note")), Column("still_so", _("Still so")),
     ),
     (
-        Group("At", ("at", "by"), 2), Group("What", ("what", "due_on", "to", "outcome"), 2),
-        Group("Entry", ("reference", "title", "site", "rule"), 3), Group("Why", ("reason", "note"), 2),
-        Group("Still so", ("still_so",), 0.7),
+        Group(_("At"), ("at", "by"), 2), Group(_("What"), ("what", "due_on", "to", "outcome"), 2),
+        Group(_("Entry"), ("reference", "title", "site", "rule"), 3), Group(_("Why"), ("reason", "note"), 2),
+        Group(_("Still so"), ("still_so",), 0.7),
     ),
 )  # fmt: skip
 REASON_OF = {**REASONS, "subject_out_of_service": "archive_reason"}
@@ -81,7 +84,20 @@ def _values(one: ChangeFacts) -> tuple[str | None, str | None]:
     worded = changes(one.event, one.names)
     if worded:
         return _lines(worded, "old"), _lines(worded, "new")
-    return _plain(one.event.detail.get("old"), one.names), _plain(one.event.detail.get("new"), one.names)
+    old, new, bare = one.event.detail.get("old"), one.event.detail.get("new"), BARE.get(one.event.type, "")
+    return _plain(old, one.names, bare), _plain(new, one.names, bare)
+
+
+def change_in_words(one: ChangeFacts) -> str:
+    """What happened, with old and new values, the reason and the note."""
+    said = [what_of(one.event, one.names)]
+    for change in changes(one.event, one.names):
+        said.append(gettext("%(label)s: %(old)s → %(new)s", label=change.label, old=change.old, new=change.new))
+    if one.event.type not in REASONS and (reason := _reason(one.event)):
+        said.append(gettext("reason: %(reason)s", reason=reason))
+    if note := one.event.detail.get("note"):
+        said.append(f"“{unended(note)}”")
+    return "; ".join(said)
 
 
 def _lines(worded: Any, side: str) -> str:
@@ -89,11 +105,18 @@ def _lines(worded: Any, side: str) -> str:
     return "; ".join(f"{one.label}: {getattr(one, side)}" for one in found)
 
 
-def _plain(value: Any, names: Names) -> str | None:
+def _plain(value: Any, names: Names, word: str = "") -> str | None:
+    """As it was recorded; but a row by its name, where the word under which it stands names one."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_plain(part, names) or 'nothing'}" for name, part in value.items()) or None
+        parts = (
+            f"{gettext(LABELS.get(name, name))}: {_plain(part, names, name) or gettext(EMPTY)}"
+            for name, part in value.items()
+        )
+        return "; ".join(parts) or None
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value) or None
+        return ", ".join(_plain(part, names, word) or "" for part in value) or None
+    if word in NAMED and isinstance(value, int):
+        return names.of(word, value)
     return None if value is None or value == "" else str(value)
 
 
@@ -105,12 +128,14 @@ def _reason(event: Event) -> str | None:
 def source_of(event: Event) -> str:
     """By which way it came in."""
     if "line" in event.detail:
-        return f"import, line {event.detail['line']}"
+        return gettext("import, line %(line)s", line=event.detail["line"])
     if "batch" in event.detail:
-        return f"batch {event.detail['batch']}"
+        return gettext("batch %(number)s", number=event.detail["batch"])
     if "import_in_error" in event.detail:
-        return "an import that was entered in error"
-    return {SCHEDULER: "Onus itself", OPERATOR: "command"}.get(event.actor, "page")
+        return gettext("an import that was entered in error")
+    ways = {SCHEDULER: _("Onus itself"), OPERATOR: _("command")}
+    by_hand = _("page")
+    return gettext(ways.get(event.actor, by_hand))
 
 
 def taken_off_rows(session: Session, scope: Scope) -> Iterator[Row]:

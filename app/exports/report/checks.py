@@ -13,24 +13,26 @@ from app.exports.tables import Row
 from app.queries.report.checks import Look, read_looks
 from app.queries.report.scope import Scope
 from app.vocabulary import OF
+from app.wording import gettext
+from app.wording import later as _
 from app.words import lasting
 
 PLAN = Plan(
     "checks",
-    "Checks",
-    "When the watch looked over all entries, and each gap of more than 30 minutes in which it did not. Of the whole organisation.",
+    _("Checks"),
+    _("When the watch looked over all entries, and each gap of more than 30 minutes in which it did not. Of the whole organisation."),
     (
-        Column("what", "What"), number("check", "Check"), *instants("since", "From"), *instants("until", "Until"),
-        Column("begun", "Begun"), Column("by", "By"), Column("full", "Over everything"), number("raised", "Raised"),
-        number("not_sent", "Not sent"), number("raised_again", "Raised again"), number("stopped", "Stopped"),
-        number("messages", "Messages"), number("quiet", "Quiet checks after it"), Column("errors", "Errors"),
-        Column("sentence", "In words"),
+        Column("what", _("What")), number("check", _("Check")), *instants("since", _("From")), *instants("until", _("Until")),
+        Column("begun", _("Begun")), Column("by", _("By")), Column("full", _("Over everything")), number("raised", _("Raised")),
+        number("not_sent", _("Not sent")), number("raised_again", _("Raised again")), number("stopped", _("Stopped")),
+        number("messages", _("Messages")), number("quiet", _("Quiet checks after it")), Column("errors", _("Errors")),
+        Column("sentence", _("In words")),
     ),
     (
-        Group("What", ("what", "check"), 1), Group("From", ("since",), 2), Group("Until", ("until",), 2),
-        Group("Begun", ("begun", "by", "full"), 1.8),
-        Group("Found", ("raised", "not_sent", "raised_again", "stopped", "messages", "quiet"), 1.6),
-        Group("In words", ("sentence", "errors"), 2.4),
+        Group(_("What"), ("what", "check"), 1), Group(_("From"), ("since",), 2), Group(_("Until"), ("until",), 2),
+        Group(_("Begun"), ("begun", "by", "full"), 1.8),
+        Group(_("Found"), ("raised", "not_sent", "raised_again", "stopped", "messages", "quiet"), 1.6),
+        Group(_("In words"), ("sentence", "errors"), 2.4),
     ),
 )  # fmt: skip
 NOTHING = (None,) * 10
@@ -41,21 +43,21 @@ def rows(session: Session, scope: Scope) -> Iterator[Row]:
         span = (*instant(look.since, scope.zone), *instant(look.until, scope.zone))
         check = look.check
         if check is None:
-            yield "Gap", None, *span, *NOTHING, _gap(look, scope)
+            yield gettext("Gap"), None, *span, *NOTHING, _gap(look, scope)
             continue
         found = (check.raised, check.unsent, check.raised_again, check.stopped, check.messages, check.quiet_scans)
         yield (
-            "Check", check.id, *span, OF["trigger"].get(check.trigger, check.trigger), actor(look.actor, None),
+            gettext("Check"), check.id, *span, OF["trigger"].get(check.trigger, check.trigger), actor(look.actor, None),
             yes(check.is_full), *found, "; ".join(check.errors) or None, None,
         )  # fmt: skip
 
 
 def _gap(look: Look, scope: Scope) -> str:
     until = look.until or scope.sight.now
-    lasts = "" if look.until else ", and it lasts"
-    said = look.explanation
-    why = f" {said.person or 'Onus'}: {said.words}" if said else " Nobody has explained it."
-    return (
-        f"Nobody looked for {lasting(until - look.since)}{lasts}. What came due meanwhile was found by the next check."
-        f"{why}"
-    )
+    length, said = lasting(until - look.since), look.explanation
+    gap = gettext("Nobody looked for %(length)s, and it lasts.", length=length)
+    if look.until:
+        gap = gettext("Nobody looked for %(length)s.", length=length)
+    found = gettext("What came due meanwhile was found by the next check.")
+    why = f"{said.person or 'Onus'}: {said.words}" if said else gettext("Nobody has explained it.")
+    return f"{gap} {found} {why}"

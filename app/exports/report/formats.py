@@ -10,6 +10,7 @@ from app.domain.acts import ReportFormat
 from app.exports.report.pdf import write_pdf
 from app.exports.report.report import Report
 from app.exports.report.spreadsheets import write_csv, write_xlsx
+from app.exports.report.story_pdf import write_story
 
 MEDIA_TYPES: Mapping[ReportFormat, str] = {
     ReportFormat.csv: "text/csv",
@@ -26,9 +27,15 @@ WRITERS: Mapping[ReportFormat, Callable[[IO[bytes], Report], None]] = {
 
 
 def write(format: ReportFormat, path: Path, report: Report) -> None:
-    """Write the report to this path. Raises Refused for what a format cannot hold."""
+    """Write the report to this path. Raises Refused for what a format cannot hold.
+
+    On paper, one entry is its story: two pages. The PDF of its bundle has every row.
+    """
     with path.open("wb") as file:
-        WRITERS[format](file, report)
+        if format is ReportFormat.pdf and report.story is not None:
+            write_story(file, report, report.story)
+        else:
+            WRITERS[format](file, report)
 
 
 def suffix_of(format: ReportFormat) -> str:

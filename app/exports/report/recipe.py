@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING
 
 from app.exports.report.said import utc
 from app.trail.notes import Signer
+from app.wording import gettext as _
+from app.wording import later
 
 if TYPE_CHECKING:
     from app.exports.report.bundle import Gathered
     from app.exports.report.report import Report
 
-PAGE = """\
+PAGE = later("""\
 EVIDENCE BUNDLE OF ONUS
 =======================
 
-{organisation}, export {export}, made {made_at} by: {by}
-Log     {origin}
-Events  {events} of {size} are in this bundle{part}
-Root    {root}
-Key     {key}
+%(organisation)s, export %(export)s, made %(made_at)s by: %(by)s
+Log     %(origin)s
+Events  %(events)s of %(size)s are in this bundle%(part)s
+Root    %(root)s
+Key     %(key)s
         (Compare it with the key that the organisation gave you. One that you know from here alone proves nothing.)
 
 What is in it
 -------------
 report.pdf          for reading: the register, the alerts, who was told how and when, who answered, what was done
 report.csv, .jsonl  the same rows under the same numbers, for a spreadsheet and for programs
-events.jsonl        the events as they were sealed, one a line, with their place in the log{proof}; of one that was
+events.jsonl        the events as they were sealed, one a line, with their place in the log%(proof)s; of one that was
                     removed by a policy of retention the hash of its leaf, and an event says which and why
 checkpoints.txt     signed: how many events the log had, and the one hash that stands for them (C2SP tlog-checkpoint)
 consistency.jsonl   why the log of an earlier checkpoint is the beginning of this one (only where it is not all here)
@@ -65,11 +67,12 @@ first checkpoint that you or somebody else has kept, and that the report agrees 
 It cannot prove that an event was recorded at all, or is true; that nothing happened to it between the act and the next
 seal (some seconds) or before the first checkpoint that anybody kept outside; that the clock was right; that a message
 was read (only that a mail server took it); or who sat at the keyboard.
-"""
+""")
 
 
 def recipe_of(report: Report, gathered: Gathered, signer: Signer) -> str:
-    return PAGE.format(
+    return _(
+        PAGE,
         organisation=report.origin.organisation,
         export=report.origin.export_id,
         made_at=utc(report.scope.sight.now),
@@ -77,8 +80,8 @@ def recipe_of(report: Report, gathered: Gathered, signer: Signer) -> str:
         origin=gathered.origin,
         events=gathered.events,
         size=gathered.size,
-        part="" if gathered.is_whole else ", those that the report is about, each with its proof",
+        part="" if gathered.is_whole else _(", those that the report is about, each with its proof"),
         root=base64.b64encode(gathered.root).decode(),
         key=signer.key.text,
-        proof="" if gathered.is_whole else " and the proof of it",
+        proof="" if gathered.is_whole else _(" and the proof of it"),
     )

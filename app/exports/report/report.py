@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.exports.report import alerts, changes, checks, cover, messages, people, register
 from app.exports.report.cover import Origin, Seal
 from app.exports.report.section import Plan, Section, keep
+from app.exports.report.story import Story, read_story
 from app.exports.tables import Row
 from app.queries.report.scope import Scope
 from app.queries.seal import read_seal
@@ -39,6 +40,7 @@ class Report:
     origin: Origin
     scope: Scope
     sections: tuple[Section, ...]
+    story: Story | None = None  # Of the one entry that it is about.
 
     @property
     def counts(self) -> dict[str, int]:
@@ -64,4 +66,5 @@ def read_report(
         sections.append(keep(plan, rows(session, scope), folder, lambda count, d=done, b=so_far: told(d, b + count)))  # type: ignore[misc]
         before += sections[-1].count
     front = keep(cover.PLAN, cover.rows(origin, scope, sections), folder, lambda _: None)
-    return Report(origin, scope, (front, *sections))
+    story = read_story(session, scope) if scope.asked.subject_id is not None else None
+    return Report(origin, scope, (front, *sections), story)

@@ -6,6 +6,7 @@ import datetime as dt
 from zoneinfo import ZoneInfo
 
 from app.trail.act import OPERATOR, SCHEDULER
+from app.wording import gettext as _
 
 Instant = tuple[str | None, str | None]
 
@@ -30,17 +31,17 @@ def local(at: dt.datetime, timezone: str) -> str | None:
 
 def person(name: str | None, number: int | None) -> str | None:
     """By the name that the person has now, with the number that stays."""
-    return f"{name or 'A person'} (no. {number})" if number is not None else None
+    return _("%(name)s (no. %(number)d)", name=name or _("A person"), number=number) if number is not None else None
 
 
 def actor(code: str, name: str | None) -> str:
     """Who did it: a person, the watch, or whoever runs Onus."""
     if code == SCHEDULER:
-        return "Onus itself"
+        return _("Onus itself")
     if code == OPERATOR:
-        return "An operator, by a command"
+        return _("An operator, by a command")
     return person(name, int(code.partition(":")[2])) or code if code.startswith("member:") else code
 
 
 def yes(fact: bool) -> str:
-    return "yes" if fact else "no"
+    return _("yes") if fact else _("no")

@@ -13,8 +13,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.exports.tables import Cell, Row
+from app.wording import gettext, later
 
-NONE = "none"  # What an empty section says.
+NONE = later("none")  # What an empty section says.
 
 
 class Sort(StrEnum):
@@ -27,11 +28,17 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """`key` is for programs and stays; `name` is for people."""
+    """`key` is for programs and stays; `name` is for people, in their language, within the frame of an instant."""
 
     key: str
-    name: str
+    english: str
     sort: Sort = Sort.text
+    frame: str = ""
+
+    @property
+    def name(self) -> str:
+        name = gettext(self.english)
+        return gettext(self.frame, name=name) if self.frame else name
 
 
 def number(key: str, name: str) -> Column:
@@ -42,18 +49,25 @@ def date(key: str, name: str) -> Column:
     return Column(key, name, Sort.date)
 
 
+UTC, SITE = later("%(name)s (UTC)"), later("%(name)s (site time)")
+
+
 def instant(key: str, name: str) -> tuple[Column, Column]:
     """An instant has two columns: in UTC, and as the clocks of the site showed it."""
-    return Column(f"{key}_utc", f"{name} (UTC)"), Column(f"{key}_local", f"{name} (site time)")
+    return Column(f"{key}_utc", name, frame=UTC), Column(f"{key}_local", name, frame=SITE)
 
 
 @dataclass(frozen=True)
 class Group:
     """Columns that stand in one cell on paper, where there is no room for each. An instant is named by its own key."""
 
-    name: str
+    english: str
     keys: tuple[str, ...]
     share: float = 1.0  # Of the width, as compared with the other groups.
+
+    @property
+    def name(self) -> str:
+        return gettext(self.english)
 
 
 @dataclass(frozen=True)
@@ -61,8 +75,8 @@ class Plan:
     """What a section is, before it is read. `sentence` names the column that says in words what a row is about."""
 
     key: str
-    name: str
-    about: str
+    english: str
+    described: str
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     sentence: str | None = None
@@ -82,7 +96,11 @@ class Section:
 
     @property
     def name(self) -> str:
-        return self.plan.name
+        return gettext(self.plan.english)
+
+    @property
+    def about(self) -> str:
+        return gettext(self.plan.described)
 
     @property
     def columns(self) -> tuple[Column, ...]:

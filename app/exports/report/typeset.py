@@ -35,8 +35,9 @@ def main() -> None:
     (folder / "report.json").write_text(json.dumps(printable, ensure_ascii=False), encoding="utf-8")
     for standards in STANDARDS[how]:
         with contextlib.suppress(typst.TypstError):
-            compiled(folder, standards, moment, tagged=how == "tagged")
-            print(json.dumps({"standards": standards, "missing": missing}))  # noqa: T201  The answer of a program.
+            pages = compiled(folder, standards, moment, tagged=how == "tagged")
+            answer = {"pages": pages, "standards": standards, "missing": missing}
+            print(json.dumps(answer))  # noqa: T201  The answer of a program.
             return
     compiled(folder, [], moment, tagged=False)  # To say what is wrong.
 
@@ -49,12 +50,14 @@ def limit(seconds: int, memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def compiled(folder: Path, standards: list[str], moment: int, *, tagged: bool) -> None:
+def compiled(folder: Path, standards: list[str], moment: int, *, tagged: bool) -> int:
+    """Set it; how many pages it has, as the template says."""
     compiler = typst.Compiler(folder / "report.typ", root=folder, font_paths=FONTS, ignore_system_fonts=True)
     chosen: Any = standards
     compiler.compile(
         output=folder / "report.pdf", format="pdf", pdf_standards=chosen, timestamp=moment, pdf_tags=tagged
     )
+    return int(json.loads(compiler.query("<pages>", field="value", one=True)))
 
 
 def replaced(asked: Any) -> tuple[Any, list[str]]:

@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import Session
 
 from app.models import AuditEvent, AuditLeaf, Site, Subject
-from app.queries.entry_history import Event, Names, names_of
+from app.queries.entry_history import Event, names_of
+from app.queries.names import Names
 from app.queries.report.scope import Scope, portions
 
 # Who came and looked is no change. What happened to alerts, messages and answers has sections of its own.

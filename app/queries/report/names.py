@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.models import AlertRule, Kind, Member, Organisation, Site, Subject
 from app.queries.report.scope import Asked, Scope
+from app.wording import later
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,14 @@ def names_of_asked(session: Session, org: int, asked: Asked) -> list[tuple[str, 
     found = []
     if asked.site_id is not None:
         site = select(Site.name).where(Site.org_id == org, Site.id == asked.site_id)
-        found.append(("Narrowed to the site", session.execute(site).scalar_one()))
+        found.append((later("Narrowed to the site"), session.execute(site).scalar_one()))
     if asked.rule_id is not None:
         rule = select(AlertRule.name).where(AlertRule.org_id == org, AlertRule.id == asked.rule_id)
-        found.append(("Narrowed to the rule", session.execute(rule).scalar_one()))
+        found.append((later("Narrowed to the rule"), session.execute(rule).scalar_one()))
     if asked.subject_id is not None:
         query = select(Subject.reference, Subject.title).where(Subject.org_id == org, Subject.id == asked.subject_id)
         reference, title = session.execute(query).one()
-        found.append(("Narrowed to the entry", f"{reference}, {title}"))
+        found.append((later("Narrowed to the entry"), f"{reference}, {title}"))
     return found
 
 

@@ -16,13 +16,14 @@ from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
+from babel import Locale
 from babel.dates import format_date
 from babel.lists import format_list
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from app.domain.errors import Refused
+from app.domain.errors import Phrase, Refused
 
 CATALOGUES = Path(__file__).parent / "translations"
 ENGLISH = "en"
@@ -72,6 +73,12 @@ def _day(locale: str, day: dt.date, pattern: str) -> str:
 @cache
 def languages() -> frozenset[str]:
     return frozenset({ENGLISH, *(path.name for path in CATALOGUES.iterdir() if path.is_dir())})
+
+
+@cache
+def by_own_name() -> list[tuple[str, str]]:
+    """The languages, each called as it calls itself: whoever cannot read the page still finds theirs."""
+    return [(code, (Locale(code).get_display_name() or code).capitalize()) for code in sorted(languages())]
 
 
 def wording_of(locale: str) -> Wording:
@@ -161,5 +168,10 @@ def plural(one: str, many: str) -> tuple[str, str]:
 
 def said(refused: Refused) -> str:
     """A refusal in the reader's language, and whatever refusal it quotes."""
-    places = {name: said(value) if isinstance(value, Refused) else value for name, value in refused.places.items()}
-    return gettext(refused.sentence, **places)
+    return gettext(refused.sentence, **{name: _said(value) for name, value in refused.places.items()})
+
+
+def _said(place: object) -> object:
+    if isinstance(place, Refused):
+        return said(place)
+    return gettext(place) if isinstance(place, Phrase) else place

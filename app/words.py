@@ -13,6 +13,7 @@ from app.wording import current, gettext, later, listed, ngettext, plural
 
 DATE = later("d MMMM y")  # 3 April 2027, never 03/04.
 WEEKDAY = later("EEEE")
+MONTH = later("MMMM")
 DAY_OF_THE_YEAR = later("d MMMM")
 
 
@@ -28,6 +29,11 @@ def day(value: dt.date | None) -> str:
 
 def weekday(value: dt.date) -> str:
     return current().day(value, WEEKDAY)
+
+
+def month(value: dt.date) -> str:
+    """The first three letters of its month."""
+    return current().day(value, MONTH)[:3]
 
 
 def moment(value: dt.datetime | None, timezone: str) -> str:

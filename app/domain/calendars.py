@@ -140,7 +140,8 @@ def _zone(timezone: str) -> ZoneInfo:
         return _loaded_zone(timezone)
     except (LookupError, ValueError, OSError, TypeError) as fault:
         raise UnusableZone(
-            f"The time zone {quoted(timezone)} cannot be used: name a zone of the IANA database, such as Europe/Madrid."
+            "The time zone %(zone)s cannot be used: name a zone of the IANA database, such as Europe/Madrid.",
+            zone=quoted(timezone),
         ) from fault
 
 

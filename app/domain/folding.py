@@ -5,7 +5,7 @@ Each folding is idempotent: folding what is folded changes nothing. Must not kno
 
 import unicodedata
 
-from app.domain.errors import Refused, quoted
+from app.domain.errors import Phrase, Refused, quoted
 
 LONGEST_ADDRESS = 254  # Characters; RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC 3696, erratum 1690).
 
@@ -22,9 +22,15 @@ def fold_address(email: str) -> str:
     local, at, domain = folded.partition("@")
     plausible = local and at and domain and "@" not in domain
     if not plausible or any(char in BREAKS_ADDRESS or _is_invisible(char) for char in folded):
-        raise Refused(f"{quoted(email)} is not an e-mail address: write one address, such as ana@example.com.")
+        raise Refused(
+            "%(text)s is not an e-mail address: write one address, such as ana@example.com.", text=quoted(email)
+        )
     if len(folded) > LONGEST_ADDRESS:
-        raise Refused(f"The address {quoted(email)} is longer than {LONGEST_ADDRESS} characters: correct it.")
+        raise Refused(
+            "The address %(text)s is longer than %(most)s characters: correct it.",
+            text=quoted(email),
+            most=LONGEST_ADDRESS,
+        )
     return folded
 
 
@@ -47,9 +53,18 @@ def clean_text(text: str, field: str, longest: int) -> str:
     cleaned = _nfc(text).replace("\r\n", "\n").replace("\r", "\n").strip()
     for char in cleaned:
         if unicodedata.category(char) in {"Cc", "Cs"} and char not in "\n\t":
-            raise Refused(f"{field} holds a character that cannot be kept (U+{ord(char):04X}): remove it.")
+            raise Refused(
+                "%(field)s holds a character that cannot be kept (%(character)s): remove it.",
+                field=Phrase(field),
+                character=f"U+{ord(char):04X}",
+            )
     if len(cleaned) > longest:
-        raise Refused(f"{field} has {len(cleaned)} characters: shorten it to at most {longest}.")
+        raise Refused(
+            "%(field)s has %(length)s characters: shorten it to at most %(most)s.",
+            field=Phrase(field),
+            length=len(cleaned),
+            most=longest,
+        )
     return cleaned
 
 
@@ -60,7 +75,11 @@ def check_visible(text: str, field: str) -> None:
     """
     for char in text:
         if unicodedata.category(char) == "Cf":
-            raise Refused(f"{field} holds an invisible character (U+{ord(char):04X}): remove it.")
+            raise Refused(
+                "%(field)s holds an invisible character (%(character)s): remove it.",
+                field=Phrase(field),
+                character=f"U+{ord(char):04X}",
+            )
 
 
 def _nfc(text: str) -> str:

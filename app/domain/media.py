@@ -11,7 +11,7 @@ import re
 import unicodedata
 import zipfile
 
-from app.domain.errors import Refused
+from app.domain.errors import Phrase, Refused
 
 LARGEST_FILE = 20_000_000  # Bytes (20 MB): a scan of a hundred pages; each one lies in the database and its backups.
 LONGEST_FILE_NAME = 150  # Characters: with those that a browser adds, every file system takes it.
@@ -34,8 +34,8 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 PHOTOS = frozenset({JPEG, PNG, HEIC})
 SHOWN = frozenset({JPEG, PNG})  # What every browser shows as a picture.
-ACCEPTED_PROOFS = "a photo (JPEG, PNG or HEIC) or a PDF"
-ACCEPTED = "PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV"
+ACCEPTED_PROOFS = Phrase("a photo (JPEG, PNG or HEIC) or a PDF")
+ACCEPTED = Phrase("PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV")
 
 STARTS = (
     (b"%PDF-", PDF), (b"\xff\xd8\xff", JPEG), (b"\x89PNG\r\n\x1a\n", PNG),
@@ -59,17 +59,23 @@ def media_type(file_name: str, content: bytes) -> str:
     if not content:
         raise Refused("The file is empty: choose another one.")
     if len(content) > LARGEST_FILE:
-        raise Refused(f"The file has more than {LARGEST_FILE:,} bytes, and that is the most: make it smaller.")
+        raise Refused(
+            "The file has more than %(bytes)s bytes, and that is the most: make it smaller.", bytes=f"{LARGEST_FILE:,}"
+        )
     found = _by_start(content) or (_in_zip(content) if content.startswith(ZIP) else _as_text(file_name, content))
     if found is None:
-        raise Refused(f"The file is of a kind that is not kept, whatever its name says. Kept are {ACCEPTED}.")
+        raise Refused(
+            "The file is of a kind that is not kept, whatever its name says. Kept are %(kinds)s.", kinds=ACCEPTED
+        )
     return found
 
 
 def check_proof(file_name: str, content: bytes) -> None:
     """Raise Refused unless the file can prove that something was done, as a phone or a scanner sends it."""
     if media_type(file_name, content) not in PHOTOS | {PDF}:
-        raise Refused(f"The file is neither a photo nor a PDF, whatever its name says. Send {ACCEPTED_PROOFS}.")
+        raise Refused(
+            "The file is neither a photo nor a PDF, whatever its name says. Send %(kinds)s.", kinds=ACCEPTED_PROOFS
+        )
 
 
 def clean_file_name(file_name: str, kind: str) -> str:

@@ -101,12 +101,17 @@ def parse(text: str) -> Recurrence:
         return _fixed(text)
     if re.fullmatch(PATTERN, text) is None:
         raise Refused(
-            f"{quoted(text)} is not a recurrence: write an interval such as 7d, 2w, 3m or 1y, "
-            "or days of the year, month first, such as 03-31,09-30."
+            "%(text)s is not a recurrence: write an interval such as 7d, 2w, 3m or 1y, "
+            "or days of the year, month first, such as 03-31,09-30.",
+            text=quoted(text),
         )
     count, unit = int(text[:-1]), text[-1]
     if count > LONGEST[unit]:
-        raise Refused(f"The recurrence {quoted(text)} is longer than ten years: write at most {LONGEST[unit]}{unit}.")
+        raise Refused(
+            "The recurrence %(text)s is longer than ten years: write at most %(most)s.",
+            text=quoted(text),
+            most=f"{LONGEST[unit]}{unit}",
+        )
     return Interval(count, unit)
 
 
@@ -115,10 +120,16 @@ def _fixed(text: str) -> FixedDays:
     for one in text.split(","):
         month, day = int(one[:2]), int(one[3:])
         if not (1 <= month <= 12 and 1 <= day <= monthrange(A_LEAP_YEAR, month)[1]):
-            raise Refused(f"{quoted(one)} is no day of the year: write the month first, such as 03-31 for 31 March.")
+            raise Refused(
+                "%(text)s is no day of the year: write the month first, such as 03-31 for 31 March.", text=quoted(one)
+            )
         days.append((month, day))
     if days != sorted(set(days)) or len(days) > MOST_DAYS:
-        raise Refused(f"Write the days of the year in their order, each once and at most {MOST_DAYS}: {quoted(text)}.")
+        raise Refused(
+            "Write the days of the year in their order, each once and at most %(most)s: %(text)s.",
+            most=MOST_DAYS,
+            text=quoted(text),
+        )
     return FixedDays(tuple(days))
 
 

@@ -62,7 +62,7 @@ def give(act: Act, member: Member, password_hash: str | None) -> None:
     if member.account_id is not None or member.email is None:
         why = "signs in already" if member.account_id is not None else "has no e-mail address: write one first"
         raise Refused(f"{member.name} {why}.")
-    account_id = joined(act, member.email, member.name, password_hash)
+    account_id = joined(act, member.email, member.name, password_hash, member.locale)
     taken = select(Member.id).where(Member.org_id == act.org, Member.account_id == account_id)
     if act.session.execute(taken).first() is not None:
         raise Refused(f"Somebody else here signs in as {member.email}: give {member.name} another address.")
@@ -71,9 +71,12 @@ def give(act: Act, member: Member, password_hash: str | None) -> None:
     act.record("member_account_given", member_id=member.id)
 
 
-def joined(act: Act, address: str, name: str, password_hash: str | None) -> int:
-    """The account of this address, locked, made if there is none. Raises Refused where a password would be replaced."""
-    act.session.execute(insert(Account).values(email=address, name=name).on_conflict_do_nothing())
+def joined(act: Act, address: str, name: str, password_hash: str | None, locale: str) -> int:
+    """The account of this address, locked, made with this language if there is none.
+
+    Raises Refused where a password would be replaced.
+    """
+    act.session.execute(insert(Account).values(email=address, name=name, locale=locale).on_conflict_do_nothing())
     query = select(Account).where(func.lower(Account.email) == func.lower(address)).with_for_update()
     account = act.session.scalars(query).one()
     if password_hash is not None:

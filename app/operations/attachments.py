@@ -84,7 +84,9 @@ def _locked(act: Act, subject: Subject, attachment_id: int) -> Attachment:
     locking = query.with_for_update(of=Attachment).execution_options(populate_existing=True)
     file = act.session.scalars(locking).one_or_none()
     if file is None:
-        raise Refused(f"{subject.reference} has no such file: choose one of its papers' or answers' files.")
+        raise Refused(
+            "%(reference)s has no such file: choose one of its papers' or answers' files.", reference=subject.reference
+        )
     return file
 
 

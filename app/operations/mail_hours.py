@@ -38,7 +38,7 @@ def hour(text: str) -> dt.time:
     try:
         return dt.datetime.strptime(text.strip()[:5], "%H:%M").time()  # noqa: DTZ007  A time of day has no zone.
     except ValueError:
-        raise Refused(f"{quoted(text)} is no time of day: write it as 08:00.") from None
+        raise Refused("%(text)s is no time of day: write it as 08:00.", text=quoted(text)) from None
 
 
 def span(text: str, *, days_off: bool = False) -> Rest:
@@ -47,7 +47,7 @@ def span(text: str, *, days_off: bool = False) -> Rest:
         return Rest(days_off=days_off)
     begins, dash, ends = text.partition("-")
     if not dash:
-        raise Refused(f"{quoted(text)} is no rest time: write it as 20:00-06:00, or none.")
+        raise Refused("%(text)s is no rest time: write it as 20:00-06:00, or none.", text=quoted(text))
     return Rest(hour(begins), hour(ends), days_off)
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from app.domain import recurrences
 from app.domain.acts import Basis
 from app.domain.calendars import FIRST_DAY, LAST_DAY
-from app.domain.errors import Refused, quoted
+from app.domain.errors import Phrase, Refused, quoted
 from app.domain.folding import check_visible, clean_text, fold_name
 
 LONGEST_NAME = 200  # Characters of a name: a line on a screen and in a message.
@@ -27,15 +27,19 @@ def code(words: type[Code], text: str | None, what: str) -> Code:
     """The code of this name; `what` says with its article what it is, such as "a reason"."""
     if text is not None and text in set(words):
         return words(text)
-    wrong = f"{quoted(str(text))} is not {what}" if text else f"This needs {what}"
-    raise Refused(f"{wrong}: write one of {', '.join(words)}.")
+    known = ", ".join(words)
+    if not text:
+        raise Refused("This needs %(what)s: write one of %(known)s.", what=Phrase(what), known=known)
+    raise Refused(
+        "%(text)s is not %(what)s: write one of %(known)s.", text=quoted(str(text)), what=Phrase(what), known=known
+    )
 
 
 def one_line(text: str, field: str, longest: int = LONGEST_NAME) -> str:
     """A name or a title: one line, not empty."""
     line = fold_name(clean_text(text, field, longest))
     if not line:
-        raise Refused(f"{field} is empty: write one.")
+        raise Refused("%(field)s is empty: write one.", field=Phrase(field))
     return line
 
 
@@ -43,7 +47,7 @@ def text(typed: str, field: str, longest: int) -> str:
     """A reference or a title: not empty, on one line, with its inner spaces as they were typed."""
     line = clean_text(typed, field, longest).replace("\n", " ")
     if not line:
-        raise Refused(f"{field} is empty: write one.")
+        raise Refused("%(field)s is empty: write one.", field=Phrase(field))
     return line
 
 
@@ -61,7 +65,13 @@ def note(text: str) -> str:
 def register_day(day: dt.date, field: str) -> dt.date:
     """A day of the years that the register keeps."""
     if not FIRST_DAY <= day <= LAST_DAY:
-        raise Refused(f"{field} {day} is outside the years {FIRST_DAY.year} to {LAST_DAY.year}: correct it.")
+        raise Refused(
+            "%(field)s %(day)s is outside the years %(first)s to %(last)s: correct it.",
+            field=Phrase(field),
+            day=day,
+            first=FIRST_DAY.year,
+            last=LAST_DAY.year,
+        )
     return day
 
 
@@ -70,7 +80,12 @@ def past_day(day: dt.date | None, today: dt.date, field: str) -> dt.date:
     if day is None:
         return today
     if day > today:
-        raise Refused(f"{field} {day} is still to come: today is {today} at the site.")
+        raise Refused(
+            "%(field)s %(day)s is still to come: today is %(today)s at the site.",
+            field=Phrase(field),
+            day=day,
+            today=today,
+        )
     return register_day(day, field)
 
 

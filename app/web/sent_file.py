@@ -15,5 +15,8 @@ def sent_file() -> tuple[str, bytes]:
     if file is None or not file.filename:
         raise Refused("Choose a file.")
     if len(content) > MOST_BYTES_OF_A_BROWSER:
-        raise Refused(f"The file has more than {MOST_BYTES_OF_A_BROWSER:,} bytes, and that is the most: split it.")
+        raise Refused(
+            "The file has more than %(bytes)s bytes, and that is the most: split it.",
+            bytes=f"{MOST_BYTES_OF_A_BROWSER:,}",
+        )
     return file.filename, content

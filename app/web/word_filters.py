@@ -1,15 +1,37 @@
-"""The words of `app/words.py`, for templates."""
+"""The words of `app/words.py`, and of answers, for templates."""
 
 from __future__ import annotations
 
 from flask import Flask
 
-from app.words import before, counted, day, days_left, every, lasting, local_day, moment, noted, unended, weekday, word
+from app.web.answer_words import answered
+from app.words import (
+    before,
+    counted,
+    day,
+    days_left,
+    every,
+    lasting,
+    local_day,
+    moment,
+    month,
+    noted,
+    unended,
+    weekday,
+    word,
+)
 
 
 def register(app: Flask) -> None:
     filters = {"day": day, "weekday": weekday, "moment": moment, "word": word, "before": before, "days_left": days_left}
     app.jinja_env.filters.update(
-        filters, local_day=local_day, every=every, lasting=lasting, noted=noted, unended=unended
+        filters,
+        local_day=local_day,
+        every=every,
+        lasting=lasting,
+        noted=noted,
+        unended=unended,
+        month=month,
+        answered=answered,
     )
     app.jinja_env.globals["counted"] = counted

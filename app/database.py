@@ -194,6 +194,17 @@ def transaction(org: int | None = None, role: str = WEB, *, snapshot: bool = Fal
 
 
 @contextlib.contextmanager
+def owner_transaction(settings: Settings, org: int) -> Iterator[Session]:
+    """A transaction of the login that owns the tables, for one organisation: for what neither role may ever do.
+
+    Raises Unreachable. An owner who is no superuser is bound by row-level security as everybody is.
+    """
+    with Session(owner_engine(settings)) as session, session.begin():
+        session.execute(text("select set_config('onus.org', :org, true)"), {"org": str(org)})
+        yield session
+
+
+@contextlib.contextmanager
 def borrowed(session: Session, role: str) -> Iterator[None]:
     """Let the open transaction act by another role for a moment: where a person decides, and the ledger moves.
 

@@ -34,6 +34,9 @@ LARGEST_INT = 2**53 - 1  # RFC 8785: what every reader of JSON reads alike
 BACK_AT_MOST = dt.timedelta(days=1)  # A long act is dated by its beginning, and a clock may have been put right.
 KEY, RAISES, PLANS = ("rule", "threshold", "due_on"), {"claimed", "superseded"}, {"delivery_due", "delivery_resent"}
 NOT_TAKEN, CELLS = {"delivery_put_off", "delivery_given_back", "delivery_lost"}, ("entry", "rule_id", "code", "due_on")
+REMOVED = "; {} events were removed by retention, last on {:.10} under the policy “{}” (tombstone: event {})"
+TOMB = ("events", "at", "policy", "seq")  # What is told of a tombstone; behind it, what may go.
+VISITS = {"absence_summary_read", "access_refused", "looked", "sign_in_refused", "signed_in"}
 
 
 class Finding(Exception):
@@ -201,11 +204,14 @@ class Bundle:
         except zipfile.BadZipFile as fault:
             raise Finding(ALTERED, name, f"was altered: {fault}") from None
 
-    def lines(self, name: str) -> Iterator[bytes]:
-        rest = b""
+    def lines(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each line by its number, from 1: one object."""
+        rest, number = b"", 0
         for piece in self.pieces(name):
             *whole, rest = (rest + piece).split(b"\n")
-            yield from whole
+            for line in whole:
+                number += 1
+                yield number, read_json(line, name, f" in line {number}")
             must(len(rest) <= LARGEST_TEXT, name, f"has a line of over {LARGEST_TEXT} bytes", UNREADABLE)
         must(not rest, name, "ends in the middle of a line", UNREADABLE)
 
@@ -233,8 +239,9 @@ class Trail:
 
     def __init__(self, org: str) -> None:
         self.org, self.latest = org, dt.datetime.min.replace(tzinfo=dt.UTC)
-        self.ids, self.left, self.planned, self.keys = set[str](), set[str](), dict[str, str](), dict[str, int]()
+        self.ids, self.keys, self.left, self.planned = dict[str, int](), dict[str, int](), set[str](), dict[str, str]()
         self.raised, self.hidden = dict[str, tuple[int, list[str]]](), dict[tuple[int, str], str]()
+        self.gone, self.tombs = set[int](), list[dict[str, Any]]()  # Of which only the hash is left, and why.
 
     def follow(self, seq: int, event: dict[str, Any]) -> Iterator[tuple[object, str]]:
         """Take one event; each thing that must hold, and what is wrong if it does not."""
@@ -249,6 +256,8 @@ class Trail:
             self.planned[message] = claim
         elif type == "trail_key_changed":
             self.keys[detail["vkey"]] = seq
+        elif type == "retention_applied":
+            self.tombs.append(detail | {"seq": seq, "at": event["at"]})
         yield claim is None or claim in self.raised, f"is about alert {claim}, which nothing before it raised"
         planned = message is None or self.planned.get(message) == claim
         yield planned, f"is about message {message} of alert {claim}, which nothing before it planned"
@@ -259,7 +268,21 @@ class Trail:
         salted = {name: value for name, value in detail.items() if isinstance(value, dict) and [*value] == ["sha256"]}
         self.hidden |= {(seq, name): value["sha256"] for name, value in salted.items()}
         self.latest = max(self.latest, at)
-        self.ids.add(event["id"])
+        self.ids[event["id"]] = seq
+
+    def removed(self) -> Iterator[tuple[object, str, int]]:
+        """Like `follow`: what is gone was let go by one tombstone behind it, and nothing else is gone."""
+        said = set[int]()
+        for tomb in self.tombs:
+            seq, ranges, types, before = tomb["seq"], tomb["ranges"], tomb["types"], len(said)
+            yield all(0 <= a <= b < seq for a, b in ranges), f"event {seq} lets go what was not before it", ALTERED
+            yield types.keys() <= VISITS, f"event {seq} lets go what nobody may let go", ALTERED
+            said |= {one for a, b in ranges for one in range(a, b + 1)}
+            counts = {len(said) - before, tomb["events"], sum(types.values()), sum(b - a + 1 for a, b in ranges)}
+            yield len(counts) == 1, f"event {seq} lets go other events than it counts", ALTERED
+        there, lost = sorted(said & set(self.ids.values())), sorted(self.gone - said)
+        yield not there, f"event {there[:1]} is there, which was let go as the trail says", ALTERED
+        yield not lost, f"event {lost[:1]} is missing, and nothing in the trail let it go", INCOMPLETE
 
 
 class Verification:
@@ -277,9 +300,12 @@ class Verification:
         for old in (note, *inside, *given):
             must(old.signers(known), old.file, "is signed by no key you trust", INCOMPLETE if old in given else ALTERED)
         self.compare(inside, given)
+        for holds, fault, code in self.trail.removed():
+            must(holds, EVENTS, f"is not whole: {fault}", code)
         self.check_personal()
         self.check_report()
         told = {name: self.manifest[name] for name in ("organisation", "origin", "scope", "made_at", "size", "root")}
+        told["removed"] = [{name: one[name] for name in TOMB} for one in self.trail.tombs if one["events"]]
         self.told = told | {"events": len(self.trail.ids), "inside": len(inside), "given": len(given)}
 
     def read_manifest(self) -> Note:
@@ -296,9 +322,9 @@ class Verification:
         """Each proven to have its number; and the roots that the tree had at these sizes."""
         tree, size, root, last = Tree(), self.manifest["size"], unbase64(self.manifest["root"]), -1
         self.trail = Trail(self.manifest["origin"].rpartition("/")[2])
-        for number, line in enumerate(self.bundle.lines(EVENTS), 1):
-            found = read_json(line, EVENTS, f" in line {number}")
-            seq, leaf = found["seq"], hashed(b"\0", canonical(found["event"]))
+        for _, found in self.bundle.lines(EVENTS):
+            seq, gone = found["seq"], self.is_whole and [*found] == ["leaf", "seq"]
+            leaf = unbase64(found["leaf"]) if gone else hashed(b"\0", canonical(found["event"]))
             must(seq == last + 1 if self.is_whole else last < seq < size, EVENTS, f"has event {seq} behind {last}")
             if self.is_whole:
                 tree.append(leaf)
@@ -306,7 +332,8 @@ class Verification:
             else:
                 tops = climb(seq, size - 1, leaf, [unbase64(other) for other in found["proof"]])
                 must(tops and tops[1] == root, EVENTS, f"holds as event {seq} another than was sealed")
-            for holds, fault in self.trail.follow(seq, found["event"]):
+            self.trail.gone |= {seq} if gone else set()
+            for holds, fault in () if gone else self.trail.follow(seq, found["event"]):
                 must(holds, EVENTS, f"is not in order: event {seq} ({found['event']['type']}) {fault}")
             last = seq
         if self.is_whole:
@@ -324,7 +351,7 @@ class Verification:
 
     def compare(self, inside: list[Note], given: list[Note]) -> None:
         """That the trail of the bundle begins with all that each of these checkpoints was of."""
-        proofs = {(line := read_json(text, PROOFS))["size"]: line["proof"] for text in self.bundle.lines(PROOFS)}
+        proofs = {line["size"]: line["proof"] for _, line in self.bundle.lines(PROOFS)}
         size, origin = self.manifest["size"], self.manifest["origin"]
         must((inside[-1].size, inside[-1].root) == (size, self.roots[size]), CHECKPOINTS, "ends with another one")
         for old in (*inside, *given):
@@ -338,8 +365,7 @@ class Verification:
 
     def check_personal(self) -> None:
         """Each revealed value is the one whose salted hash was sealed."""
-        for number, line in enumerate(self.bundle.lines(PERSONAL), 1):
-            found = read_json(line, PERSONAL, f" in line {number}")
+        for number, found in self.bundle.lines(PERSONAL):
             digest = hashed(bytes.fromhex(found["salt"]), found["value"].encode()).hex()
             same = self.trail.hidden.pop((found["seq"], found["name"]), None) == digest
             must(same, PERSONAL, f"has in line {number} another value than was sealed with event {found['seq']}")
@@ -347,8 +373,7 @@ class Verification:
     def check_report(self) -> None:
         """As many rows as the cover counts; each alert as the trail raised it; and of the whole none left out."""
         counts, shown = Counter[str](), set[str]()
-        for number, line in enumerate(self.bundle.lines(REPORT), 1):
-            row = read_json(line, REPORT, f" in line {number}")
+        for number, row in self.bundle.lines(REPORT):
             counts[row["section"]] += 1
             must(row["row"] == counts[row["section"]], REPORT, f"is out of order in line {number}")
             if row["section"] == "alerts":
@@ -380,15 +405,17 @@ def judge(path: str, keys: Iterable[str], given: Iterable[str]) -> dict[str, Any
         code, file, words = finding.args
     except Exception as fault:  # Whatever else a strange file leads to: it is not good.
         code, words = UNREADABLE, f"cannot be read as a bundle: {fault!r}"
-    sentence = f"{VERDICTS[code].capitalize()}: {file} {words.format(**told) if told else words}."
+    words, gone = words.format(**told) if told else words, [tuple(tomb.values()) for tomb in told.get("removed", ())]
+    words += REMOVED.format(sum(one[0] for one in gone), *gone[-1][1:]) if gone else ""
+    sentence = f"{VERDICTS[code].capitalize()}: {file} {words}."
     return {"code": code, "verdict": VERDICTS[code], "file": file, "sentence": sentence, **told}
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle")
-    parser.add_argument("--key", action="append", default=[], metavar="VKEY")
-    parser.add_argument("--checkpoint", action="append", default=[], metavar="FILE")
+    for name, value in (("--key", "VKEY"), ("--checkpoint", "FILE")):
+        parser.add_argument(name, action="append", default=[], metavar=value)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(arguments)
     verdict = judge(asked.bundle, asked.key, asked.checkpoint)

@@ -132,8 +132,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "import_field": {
         "reference": "Reference", "due_on": "Due date", "title": "Title", "site": "Site", "kind": "Kind",
-        "owner": "Responsible (e-mail or number)", "holder": "Holder (e-mail or number)",
-        "part_of": "Part of (reference)", "recurrence": "Comes again (1y, 6m, 30d)", "legal_basis": "Legal basis",
+        "owner": "Responsible (e-mail, number or post:NAME)", "holder": "Holder (e-mail or number)",
+        "part_of": "Part of (reference)", "recurrence": "Comes again (1y, 6m, 30d)",
+        "recurrence_basis": "Counted (due, done, calendar)", "due_from": "Before or after its whole (180d, +7d)",
+        "legal_basis": "Legal basis",
         "notes": "Notes", "left_out": "Leave it out",
     },
     "people_field": {
@@ -236,6 +238,9 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "answer_accepted": "Answer accepted", "answer_sent_back": "Answer sent back",
         "mail_trial_asked": "Test mail asked for", "mail_trial_handed_over": "Test mail sent to the mail server",
         "mail_trial_settled": "What became of a test mail",
+        "checkpoint_mail_asked": "Seal of the day to be mailed", "checkpoint_mail_handed_over": "Seal sent to the mail server",
+        "checkpoint_mail_settled": "What became of the mail with the seal",
+        "daily_checkpoint_changed": "Who gets the seal of each day", "retention_applied": "Removed by a policy of retention",
         "calendar_feed_made": "Calendar address made", "calendar_feed_revoked": "Calendar address revoked",
     },
     "trial_end": {
@@ -246,6 +251,14 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "broken": "The line to the mail server broke before it was sent. It is not tried again: send another one.",
         "no_answer": "It may have been sent, not confirmed: no answer came. Look whether it is there; it is not sent again.",
         "too_late": "Not sent: no mail was sent within an hour.",
+    },
+    "checkpoint_end": {
+        "taken": "The mail server took it.", "filed": "Written to a file of the host of Onus, so it reached nobody.",
+        "put_off": "Not sent: the mail server did not take it for now. The next one goes tomorrow.",
+        "refused": "Not sent: the mail server refused it.",
+        "broken": "Not sent: the line to the mail server broke. The next one goes tomorrow.",
+        "no_answer": "It may have been sent, not confirmed: no answer came. It is not sent again.",
+        "too_late": "Not sent: no mail could be sent for most of that day.",
     },
     "ready": {
         "rules": "Rules", "drafts": "Drafts", "dates": "Dates", "responsible": "Responsible", "posts": "Posts",

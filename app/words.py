@@ -13,7 +13,7 @@ from app.wording import current, gettext, later, listed, ngettext, plural
 
 DATE = later("d MMMM y")  # 3 April 2027, never 03/04.
 WEEKDAY = later("EEEE")
-MONTH = later("MMMM")
+MONTH, SHORT_MONTH = later("LLLL y"), later("LLL")
 DAY_OF_THE_YEAR = later("d MMMM")
 
 
@@ -27,13 +27,13 @@ def day(value: dt.date | None) -> str:
     return current().day(value, DATE) if value else ""
 
 
+def month_name(value: dt.date, form: str = "short") -> str:
+    """Mar; or March 2027."""
+    return current().day(value, MONTH if form == "long" else SHORT_MONTH)
+
+
 def weekday(value: dt.date) -> str:
     return current().day(value, WEEKDAY)
-
-
-def month(value: dt.date) -> str:
-    """The first three letters of its month."""
-    return current().day(value, MONTH)[:3]
 
 
 def moment(value: dt.datetime | None, timezone: str) -> str:

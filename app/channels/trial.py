@@ -1,4 +1,4 @@
-"""The test mail: put into words and laid out as every mail is, with no link and nothing to answer. Pure."""
+"""The test mail, and the mail of a checkpoint: laid out as every mail is, with no link and nothing to answer. Pure."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from app.domain.letters import Letter
 from app.wording import wording_of
 
 
-def compose_trial(letter: Letter, settings: Settings) -> Composed | Reply:
-    """The test mail of a letter without alerts; or why it cannot be one, `failed` at `compose`."""
+def compose_trial(letter: Letter, settings: Settings, note: str | None = None) -> Composed | Reply:
+    """The test mail of a letter without alerts, or the checkpoint of this note; or why not, `failed` at `compose`."""
     try:
-        return written(letter, settings)
+        return written(letter, settings, note)
     except Refused as refused:
         return Reply(Outcome.failed, "compose", str(refused))
     except Exception as fault:
         return Reply(Outcome.failed, "compose", f"The message could not be put into words ({type(fault).__name__}).")
 
 
-def written(letter: Letter, settings: Settings) -> Composed:
+def written(letter: Letter, settings: Settings, note: str | None) -> Composed:
     recipient, return_address = envelope_form(letter.address), envelope_form(letter.return_address)
     wording, organisation = wording_of(letter.locale), one_line(letter.organisation)
     subject = wording.gettext("[%(organisation)s] Test mail", organisation=organisation)
-    view = {"language": wording.language, "subject": subject, "organisation": organisation}
-    made = environment(wording.language)
-    text, html = (made.get_template(name).render(view) for name in ("trial.txt", "trial.html"))
+    if note is not None:
+        subject = wording.gettext("[%(organisation)s] Seal of the history, to keep", organisation=organisation)
+    view = {"language": wording.language, "subject": subject, "organisation": organisation, "note": note}
+    made, stem = environment(wording.language), "trial" if note is None else "checkpoint"
+    text, html = (made.get_template(f"{stem}.{kind}").render(view) for kind in ("txt", "html"))
     return Composed(
         recipient=recipient,
         return_address=return_address,

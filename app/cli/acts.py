@@ -20,7 +20,7 @@ from app.domain.acts import CloseReason, Outcome
 from app.domain.errors import Refused
 from app.domain.recipients import MEMBER, POST, parse
 from app.models import Obligation, Subject
-from app.operations import documents, obligations, people, register
+from app.operations import documents, obligations, people, register, reopenings
 from app.trail.act import Act
 
 
@@ -289,5 +289,5 @@ def reopen(
 ) -> None:
     """Open a closed deadline of REF again."""
     with deadline(org, reference, site, due_on, closed=True) as (act, obligation):
-        changed = obligations.reopen(act, obligation.id, reason, note)
+        changed = reopenings.reopen(act, obligation.id, reason, note)
     say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is open.", **ids(obligation))

@@ -17,7 +17,7 @@ from app import clock
 from app.channels.channel import open_channel
 from app.channels.returns import has_room
 from app.cli.common import find_org, json_option, org_option, report
-from app.cli.seal import seal_checks
+from app.cli.seal import lines_of_seal, seal_checks, seal_status
 from app.config import settings
 from app.database import WEB, Unreachable, transaction
 from app.domain.delivery import State
@@ -103,6 +103,7 @@ def show_status(org: str | None, as_json: bool) -> None:
     for watch in watches.values():
         problems += watch.problems
     result = status_of(schedulers, list(watches.values()), problems, mail, now)
+    result["seal"] = seal_status(list(watches), now)
     report(as_json, result, status_lines(result))
     sys.exit(1 if problems else 0)
 
@@ -178,6 +179,7 @@ def status_lines(result: dict[str, Any]) -> Iterator[str]:
     if result[State.in_doubt]:
         yield f"may have been sent, not confirmed: {result[State.in_doubt]} (`onus doubt list`)"
     yield f"e-mail: {result['email']}"
+    yield from lines_of_seal(result["seal"])
 
 
 @click.command("doctor")

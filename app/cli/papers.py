@@ -47,6 +47,7 @@ def lines(reference: str, papers: Sequence[Paper]) -> Iterator[str]:
     for one in papers:
         state = "entered in error" if one.withdrawn_at else "current"
         state = f"replaced by {one.replaced_by}" if one.replaced_by and not one.withdrawn_at else state
+        state += ", proves its deadline no more" if one.disproved_at else ""
         until = f", valid until {one.valid_until}" if one.valid_until else ""
         files = "".join(f", {one.file_name}{' (removed)' if one.is_dropped else ''}" for one in one.files)
         yield f"{one.number}: {state}{until}{files}"

@@ -15,7 +15,7 @@ from app.cli.common import DAY, acting, json_option, org_option, report
 from app.config import settings
 from app.database import act_for, transaction
 from app.domain.errors import Refused, quoted
-from app.operations import accounts, languages, mail_hours, passwords, people
+from app.operations import accounts, checkpoint_readers, languages, mail_hours, passwords, people
 from app.operations.inspectors import limit_to_kinds
 from app.operations.kinds import find_kind
 from app.operations.mail_hours import OwnHours
@@ -191,6 +191,23 @@ def set_language(email: str, language: str, org: str | None, as_json: bool) -> N
         member_id = people.find_member(act, email).id
         changed = languages.set_language(act, member_id, language)
     say(as_json, changed, f"{email} reads in this language: {language}.", member_id=member_id, language=language)
+
+
+@member_group.command("daily-checkpoint")
+@click.argument("email")
+@click.argument("state", metavar="on|off")
+@org_option
+@json_option
+@with_appcontext
+def set_daily_checkpoint(email: str, state: str, org: str | None, as_json: bool) -> None:
+    """Mail the seal of each day to the person, who keeps it; nobody gets it unless somebody says so."""
+    if state not in (ON, OFF):
+        raise Refused(f"{quoted(state)} is neither {ON} nor {OFF}: write one of them.")
+    with acting(org) as act:
+        member_id = people.find_member(act, email).id
+        changed = checkpoint_readers.set_reader(act, member_id, state == ON)
+    sentence = f"The seal of each day is {'' if state == ON else 'not '}mailed to {email}."
+    say(as_json, changed, sentence, member_id=member_id, daily_checkpoint=state == ON)
 
 
 @member_group.command("mail")

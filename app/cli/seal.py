@@ -1,9 +1,10 @@
-"""`onus seal`: seal the trail by hand, and let a new key take over. What `onus doctor` says of key and seal."""
+"""`onus seal`: seal the trail by hand, and let a new key take over. What status and doctor say of key and seal."""
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import click
@@ -59,6 +60,37 @@ def state_of(org: int) -> dict[str, Any]:
     return {"size": state.size, "root": state.root, "at": state.at.isoformat() if state.at else None}
 
 
+def seal_status(slugs: Collection[str], now: dt.datetime) -> dict[str, Any]:
+    """How far each log is sealed, for how long something waits for it, and what is wrong with the key. Changes nothing.
+
+    It is no part of "the watch is broken": alerts are raised and sent without it.
+    """
+    with transaction(None, SCHEDULER) as session:
+        fault = fault_of_key(session, settings())
+    logs = []
+    for org, slug in organisations(None):
+        if slug in slugs:
+            with transaction(org, WEB) as session:
+                state = read_seal(session, org)
+            at = state.at.isoformat() if state.at else None
+            waits = {"unsealed_seconds": state.waits_for(now), "late": state.is_late(now)}
+            logs.append({"org": slug, "size": state.size, "root": state.root, "at": at, **waits})
+    waiting = [log["unsealed_seconds"] for log in logs if log["unsealed_seconds"] is not None]
+    late = any(log["late"] for log in logs)
+    return {"oldest_unsealed_seconds": max(waiting, default=None), "late": late, "key_fault": fault, "logs": logs}
+
+
+def lines_of_seal(seal: Mapping[str, Any]) -> Iterator[str]:
+    for log in seal["logs"]:
+        waits = log["unsealed_seconds"]
+        behind = "" if waits is None else f"; the oldest event that is not sealed waits for {waits} s"
+        yield f"seal of {log['org']}: {log['size']} events, last sealed {log['at'] or 'never'}{behind}"
+    if seal["late"]:
+        yield "the seal is late: let `onus scheduler` run, or run `onus seal`"
+    if seal["key_fault"]:
+        yield f"key of the seal: {seal['key_fault']}"
+
+
 def seal_checks() -> Iterator[Check]:
     """Whether the key is there, and whether the seal keeps up. Changes nothing."""
     with transaction(None, SCHEDULER) as session:
@@ -68,10 +100,10 @@ def seal_checks() -> Iterator[Check]:
     yield Check(
         "key of the seal", fault is None, fault or "it is the one that seals the trail", remedy if fault else ""
     )
-    late = []
-    for org, slug in organisations(None):
-        with transaction(org, WEB) as session:
-            late += [slug] if read_seal(session, org).is_late(now) else []
+    logs = seal_status([slug for _, slug in organisations(None)], now)["logs"]
+    late = [log["org"] for log in logs if log["late"]]
     limit = f"{UNSEALED_AT_MOST.total_seconds():.0f} seconds"
+    last = "; ".join(f"{log['org']}: {log['size']} events, last {log['at']}" for log in logs if log["at"])
     found = f"unsealed for more than {limit}: {', '.join(late)}" if late else "nothing waits for long"
+    found += f" ({last})" if last else ""
     yield Check("seal", not late, found, "let `onus scheduler` run, or run `onus seal`" if late else "")

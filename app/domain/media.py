@@ -11,7 +11,7 @@ import re
 import unicodedata
 import zipfile
 
-from app.domain.errors import Phrase, Refused
+from app.domain.errors import Refused
 
 LARGEST_FILE = 20_000_000  # Bytes (20 MB): a scan of a hundred pages; each one lies in the database and its backups.
 LONGEST_FILE_NAME = 150  # Characters: with those that a browser adds, every file system takes it.
@@ -34,8 +34,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 PHOTOS = frozenset({JPEG, PNG, HEIC})
 SHOWN = frozenset({JPEG, PNG})  # What every browser shows as a picture.
-ACCEPTED_PROOFS = Phrase("a photo (JPEG, PNG or HEIC) or a PDF")
-ACCEPTED = Phrase("PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV")
 
 STARTS = (
     (b"%PDF-", PDF), (b"\xff\xd8\xff", JPEG), (b"\x89PNG\r\n\x1a\n", PNG),
@@ -59,13 +57,13 @@ def media_type(file_name: str, content: bytes) -> str:
     if not content:
         raise Refused("The file is empty: choose another one.")
     if len(content) > LARGEST_FILE:
-        raise Refused(
-            "The file has more than %(bytes)s bytes, and that is the most: make it smaller.", bytes=f"{LARGEST_FILE:,}"
-        )
+        most = f"{LARGEST_FILE:,}"
+        raise Refused("The file has more than %(most)s bytes, and that is the most: make it smaller.", most=most)
     found = _by_start(content) or (_in_zip(content) if content.startswith(ZIP) else _as_text(file_name, content))
     if found is None:
         raise Refused(
-            "The file is of a kind that is not kept, whatever its name says. Kept are %(kinds)s.", kinds=ACCEPTED
+            "The file is of a kind that is not kept, whatever its name says. Kept are PDF, JPEG, PNG, HEIC, TIFF, "
+            "WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text or CSV."
         )
     return found
 
@@ -74,7 +72,7 @@ def check_proof(file_name: str, content: bytes) -> None:
     """Raise Refused unless the file can prove that something was done, as a phone or a scanner sends it."""
     if media_type(file_name, content) not in PHOTOS | {PDF}:
         raise Refused(
-            "The file is neither a photo nor a PDF, whatever its name says. Send %(kinds)s.", kinds=ACCEPTED_PROOFS
+            "The file is neither a photo nor a PDF, whatever its name says. Send a photo (JPEG, PNG or HEIC) or a PDF."
         )
 
 

@@ -101,16 +101,15 @@ def parse(text: str) -> Recurrence:
         return _fixed(text)
     if re.fullmatch(PATTERN, text) is None:
         raise Refused(
-            "%(text)s is not a recurrence: write an interval such as 7d, 2w, 3m or 1y, "
-            "or days of the year, month first, such as 03-31,09-30.",
+            "%(text)s is not a recurrence: write an interval such as 7d, 2w, 3m or 1y, or days of the year, "
+            "month first, such as 03-31,09-30.",
             text=quoted(text),
         )
     count, unit = int(text[:-1]), text[-1]
     if count > LONGEST[unit]:
+        most = f"{LONGEST[unit]}{unit}"
         raise Refused(
-            "The recurrence %(text)s is longer than ten years: write at most %(most)s.",
-            text=quoted(text),
-            most=f"{LONGEST[unit]}{unit}",
+            "The recurrence %(text)s is longer than ten years: write at most %(most)s.", text=quoted(text), most=most
         )
     return Interval(count, unit)
 

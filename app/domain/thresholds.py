@@ -14,7 +14,7 @@ from dateutil.relativedelta import relativedelta
 
 from app.domain.caching import cached
 from app.domain.calendars import DAY, Calendar
-from app.domain.errors import Phrase, Refused, quoted
+from app.domain.errors import Refused, quoted
 
 # The syntax, for Python and for a CHECK constraint of PostgreSQL; `parse` refuses, besides, more than ten years.
 PATTERN = "^(0d|[+]?[1-9][0-9]{0,3}(d|w|m|bd))$"
@@ -28,7 +28,6 @@ FIFTHS = {"d": 5, "w": 35, "m": 150, "bd": 7}
 # What stands before the day of a follow-up, in the place of a threshold: `@2027-03-18`. No rule has one.
 FOLLOW_UP = "@"
 
-FORMS = Phrase("90d, 6w, 3m, 10bd or 0d before the due date, +7d, +2w, +1m or +5bd after it")
 RESULTS_KEPT = 200_000  # Alert days and horizons in memory, about 300 bytes each.
 
 
@@ -60,14 +59,17 @@ class Threshold:
 def parse(text: str) -> Threshold:
     """Read the canonical text, and only that: `parse(text).text == text`. Raises Refused with the right form."""
     if re.fullmatch(PATTERN, text) is None:
-        raise Refused("%(text)s is not a threshold: write %(forms)s.", text=quoted(text), forms=FORMS)
+        raise Refused(
+            "%(text)s is not a threshold: write 90d, 6w, 3m, 10bd or 0d before the due date, +7d, +2w, +1m or +5bd "
+            "after it.",
+            text=quoted(text),
+        )
     digits = text.removeprefix("+").rstrip("dwmb")
     unit = text.removeprefix("+").removeprefix(digits)
     if int(digits) > LONGEST[unit]:
+        most = f"{LONGEST[unit]}{unit}"
         raise Refused(
-            "The threshold %(text)s is longer than ten years: write at most %(most)s.",
-            text=quoted(text),
-            most=f"{LONGEST[unit]}{unit}",
+            "The threshold %(text)s is longer than ten years: write at most %(most)s.", text=quoted(text), most=most
         )
     return Threshold(int(digits), unit, text.startswith("+"))
 

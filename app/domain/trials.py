@@ -4,6 +4,7 @@ import datetime as dt
 from enum import StrEnum
 
 WAITS_AT_MOST = dt.timedelta(hours=1)  # Whoever asked has stopped looking by then, and would wonder at a late one.
+CHECKPOINT_WAITS_AT_MOST = dt.timedelta(hours=20)  # Nobody looks for it, and the next one comes the day after.
 ONE_EVERY = dt.timedelta(minutes=1)  # For each member: enough to try again, too little to annoy a mail server.
 
 

@@ -134,6 +134,8 @@ def created(detail: Mapping[str, Any], names: Names) -> str:
 
 def closed(detail: Mapping[str, Any], names: Names) -> str:
     met_on = f" on {on(detail, 'met_on')}" if detail.get("met_on") else ""
+    if detail.get("source") == "rhythm":
+        return f"Closed {deadline(detail, names)}: the entry comes in another rhythm now, and nobody had acted on it"
     return f"Closed {deadline(detail, names)}: {word(detail.get('outcome'), 'outcome')}{met_on}"
 
 
@@ -149,6 +151,11 @@ def origin(detail: Mapping[str, Any]) -> str:
 
 def opened(detail: Mapping[str, Any], names: Names) -> str:
     return f"Opened {deadline(detail, names)}" + origin(detail)
+
+
+def reopened(detail: Mapping[str, Any], names: Names) -> str:
+    disproved = "; its papers prove it no more" if detail.get("disproved") else ""
+    return f"Opened {deadline(detail, names)} again{disproved}"
 
 
 def with_whole(detail: Mapping[str, Any]) -> str:
@@ -207,7 +214,7 @@ BUILT: Mapping[str, Callable[[Mapping[str, Any], Names], str]] = {
     "subject_released": lambda d, _: f"Released the draft: {word(d.get('start'), 'start').lower()}",
     "obligation_opened": opened,
     "obligation_closed": closed,
-    "obligation_reopened": lambda d, n: f"Opened {deadline(d, n)} again",
+    "obligation_reopened": reopened,
     "date_moved": lambda d, _: f"Moved the date from {on(d, 'old')} to {on(d, 'new')}{with_whole(d)}",
     "part_left_behind": lambda d, _: (
         f"Could not move the date from {on(d, 'old')} to {on(d, 'new')} with its whole, since there is a "

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain import recurrences
+from app.domain import recurrences, thresholds
+from app.domain.acts import Basis
 from app.domain.errors import Refused, quoted
 from app.domain.folding import clean_text, fold_reference
+from app.domain.recipients import POST
 from app.imports import headers
 from app.imports.dates import DateReader, Due
 from app.imports.folding import folded
@@ -35,6 +37,8 @@ PLACEHOLDERS = frozenset({
 })  # fmt: skip
 
 PEOPLE = (headers.OWNER, headers.HOLDER)
+OWNER_POST = "owner_post"  # What a record says of the responsible that is written `post:NAME`.
+BY_POST = f"{POST}:"
 SAID = tuple(field for field in headers.FIELDS if field not in (headers.REFERENCE, headers.DUE_ON, headers.SITE))
 
 
@@ -54,6 +58,11 @@ class Entry:
     @property
     def title(self) -> str:
         return str(self.said.get(headers.TITLE, self.reference))
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it has a due date, of its own or with its whole."""
+        return self.due.on is not None or headers.DUE_FROM in self.said
 
     @property
     def meaning(self) -> tuple[Any, ...]:
@@ -89,12 +98,13 @@ class EntryReader:
         if record.faults:
             self.check_faults(record)
         reference = self.reference(record)
-        site = self.known.site(self.text(headers.SITE, record) or self.site)
+        site = self.known.site(self.text(headers.SITE, record) or self.site, fold_reference(reference))
         due = self.due(record)
         if due.must_confirm and self.confirms(record.line):
             due = due.confirmed()
-        said = {field: self.value(field, text, site) for field, text in self.texts(record)}
         key = (site.id, fold_reference(reference))
+        said = dict(self.value(field, text, site, key) for field, text in self.texts(record))
+        check_rhythm(said)
         extra, part_of = self.columns.unmapped(record.cells), self.text(headers.PART_OF, record)
         return Entry(record.line, key, reference, site, due, said, extra, part_of)
 
@@ -110,6 +120,8 @@ class EntryReader:
 
     def due(self, record: Record) -> Due:
         text = self.text(headers.DUE_ON, record)
+        if not text and self.text(headers.DUE_FROM, record):
+            return Due(None, reason="its due date follows that of its whole")
         places = self.columns.fields[headers.DUE_ON]
         return (
             self.dates.of_date_cell(text) if places[0] in record.dated and len(places) == 1 else self.dates.read(text)
@@ -119,9 +131,11 @@ class EntryReader:
         """The fields beside reference, site and due date that have text."""
         return [(field, text) for field in SAID if (text := self.text(field, record))]
 
-    def value(self, field: str, text: str, site: Place) -> Any:
-        """What the text of a field means. Raises Refused."""
-        return self.known.person(text, field, site) if field in PEOPLE else TEXTS[field](text)
+    def value(self, field: str, text: str, site: Place, key: Key) -> tuple[str, Any]:
+        """What the text of a field means, and what it is said of. Raises Refused."""
+        if field == headers.OWNER and text.casefold().startswith(BY_POST):
+            return OWNER_POST, self.known.post(text[len(BY_POST) :])
+        return field, self.known.person(text, field, site, key) if field in PEOPLE else TEXTS[field](text)
 
     def reference(self, record: Record) -> str:
         """The reference. Raises Refused if it, or a part of it, is empty or only holds its place."""
@@ -154,6 +168,24 @@ def kind_name(text: str) -> str:
     return clean_name(text, "the kind")
 
 
+def check_rhythm(said: Mapping[str, Any]) -> None:
+    """Raise Refused unless what is said of when it comes again goes together."""
+    if headers.RECURRENCE_BASIS in said and headers.RECURRENCE not in said:
+        raise Refused("the recurrence_basis has no recurrence: say both")
+    if headers.DUE_FROM in said and headers.PART_OF not in said:
+        raise Refused("the due_from has no part_of: say whose due date it follows")
+    if headers.DUE_FROM in said and headers.RECURRENCE in said:
+        raise Refused("what has a due_from comes again with its whole: leave the recurrence out")
+
+
+def basis_text(text: str) -> str:
+    return typed.code(Basis, text.casefold(), "a recurrence_basis").value
+
+
+def due_from_text(text: str) -> str:
+    return thresholds.parse(text).text
+
+
 def recurrence_text(text: str) -> str:
     return recurrences.parse(text).text
 
@@ -172,6 +204,8 @@ TEXTS: Mapping[str, Callable[[str], str]] = {
     headers.KIND: kind_name,
     headers.PART_OF: part_of_key,
     headers.RECURRENCE: recurrence_text,
+    headers.RECURRENCE_BASIS: basis_text,
+    headers.DUE_FROM: due_from_text,
     headers.LEGAL_BASIS: legal_basis_text,
     headers.NOTES: notes_text,
 }

@@ -16,6 +16,7 @@ from app.imports.folding import without_accents
 REFERENCE, DUE_ON, TITLE, SITE, KIND = "reference", "due_on", "title", "site", "kind"
 OWNER, HOLDER, PART_OF, RECURRENCE = "owner", "holder", "part_of", "recurrence"
 LEGAL_BASIS, NOTES = "legal_basis", "notes"
+RECURRENCE_BASIS, DUE_FROM = "recurrence_basis", "due_from"
 
 # The headers that are understood for each field, in English and Spanish, then in French, German and Portuguese, the
 # surest first; compared without accents, case and punctuation. What may as well be free text ("location") is left out.
@@ -81,6 +82,8 @@ UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
         "fait partie de", "teil von", "gehort zu", "faz parte de",
     ),
     RECURRENCE: ("recurrence", "recurrencia", "wiederholung", "recorrencia"),
+    RECURRENCE_BASIS: ("recurrence basis", "base de recurrencia"),
+    DUE_FROM: ("due from", "plazo desde"),
     LEGAL_BASIS: (
         "legal basis", "base legal", "fundamento legal", "base juridica", "base legale", "fondement juridique",
         "rechtsgrundlage",

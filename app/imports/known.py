@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Subquery, Text, any_, cast, func, literal, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, any_, cast, func, literal, select
 
-from app.domain.acts import ArchiveReason, Outcome, Status
+from app.domain.acts import Outcome
 from app.domain.errors import Refused, quoted
-from app.models import AuditEvent, Kind, Member, MemberSite, Obligation, Site, Subject
+from app.models import Kind, Member, MemberSite, Obligation, Post, Site, Subject
+from app.models.mistaken import archived_in_error
+from app.operations.absences import days_of_today
 from app.operations.kinds import key_of
+from app.operations.presence import Gone, why_gone
 from app.operations.typed import iso
 from app.trail.act import Act
 
 Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
+
+GONE = {
+    Gone.disabled: "the %(role)s %(person)s is disabled",
+    Gone.left: "the %(role)s %(person)s left on %(day)s",
+    Gone.let_in: "the %(role)s %(person)s was let in until %(day)s",
+}
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class Person:
     """A member who may be owner or holder; without sites, of all of them."""
 
     id: int
-    is_active: bool
+    gone: tuple[Gone, dt.date | None] | None  # Why they are not here any more.
     sites: frozenset[int]
 
     def may_see(self, site_id: int) -> bool:
@@ -46,18 +55,25 @@ class Person:
 
 @dataclass(frozen=True)
 class Known:
-    """The sites and people of the organisation, by the words that a cell may use for them."""
+    """The sites and people of the organisation, by the words that a cell may use for them.
+
+    `kept` are people whom entries name though nobody could name them now, and `archived` the entries at sites that are
+    archived: what the register says already is no news, and is let pass.
+    """
 
     sites: dict[str, Place]
-    people: dict[str, list[Person]]
+    people: dict[str, list[Person]] = field(default_factory=dict)
+    posts: dict[str, int] = field(default_factory=dict)
+    kept: frozenset[tuple[Key, str, int]] = frozenset()
+    archived: frozenset[Key] = frozenset()
 
-    def site(self, name: str) -> Place:
+    def site(self, name: str, reference_key: str = "") -> Place:
         """The site of this name; the only one if the name is empty. Raises Refused."""
         if name:
             place = self.sites.get(key_of(name))
             if place is None:
                 raise Refused(f"no such site: {quoted(name)}")
-            if place.is_archived:
+            if place.is_archived and (place.id, reference_key) not in self.archived:
                 raise Refused(f"the site {quoted(name)} is archived")
             return place
         open_sites = [place for place in self.sites.values() if not place.is_archived]
@@ -65,18 +81,27 @@ class Known:
             raise Refused(f"no such site: none is named, and there are {len(open_sites)}")
         return open_sites[0]
 
-    def person(self, text: str, role: str, site: Place) -> int:
-        """The id of a member by e-mail or number, who must be able to see the site. Raises Refused."""
+    def person(self, text: str, role: str, site: Place, key: Key) -> int:
+        """The id of a member by e-mail or number, who must be here and able to see the site. Raises Refused."""
         found = self.people.get(text.casefold(), [])
         if not found:
             raise Refused(f"no such {role}: {quoted(text)}")
+        named = [one for one in found if (key, role, one.id) in self.kept]
+        if len(named) == 1:
+            return named[0].id
         if len(found) > 1:
             raise Refused(f"the {role} {quoted(text)} is {len(found)} members: name one by e-mail")
-        if not found[0].is_active:
-            raise Refused(f"the {role} {quoted(text)} is disabled")
+        if why := found[0].gone:
+            raise Refused(GONE[why[0]], role=role, person=quoted(text), day=why[1])
         if not found[0].may_see(site.id):
             raise Refused(f"the {role} {quoted(text)} may not see the site {quoted(site.name)}")
         return found[0].id
+
+    def post(self, name: str) -> int:
+        """The id of a post by its name. Raises Refused."""
+        if key_of(name) not in self.posts:
+            raise Refused(f"no such post: {quoted(name)}")
+        return self.posts[key_of(name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +137,6 @@ class Present:
     def beside(self) -> dict[str, Any]:
         """What no file says, as it stands in the trail."""
         return {
-            "owner_post_id": self.owner_post_id,
-            "recurrence_basis": self.recurrence_basis,
-            "due_from": self.due_from,
             "series_from": iso(self.series_from),
             "snoozed_until": iso(self.snoozed_until),
         }
@@ -137,12 +159,40 @@ def read_known(act: Act) -> Known:
     for member_id, site_id in act.session.execute(pairs):
         limits[member_id].add(site_id)
     people: dict[str, list[Person]] = defaultdict(list)
-    members = select(Member.id, Member.email, Member.number, Member.is_active).where(Member.org_id == act.org)
+    day = days_of_today(act)[1]
+    here = (Member.is_active, Member.left_on, Member.valid_until)
+    members = select(Member.id, Member.email, Member.number, *here).where(Member.org_id == act.org)
+    gone: set[int] = set()
     for row in act.session.execute(members):
-        person = Person(row.id, row.is_active, frozenset(limits[row.id]))
+        why = why_gone(row.is_active, row.left_on, row.valid_until, day)
+        gone |= {row.id} if why else set()
+        person = Person(row.id, why, frozenset(limits.get(row.id, ())))
         for name in {row.email, row.number} - {None, ""}:
             people[name.casefold()].append(person)
-    return Known(read_places(act), dict(people))
+    posts = {key_of(name): post_id for name, post_id in act.session.execute(
+        select(Post.name, Post.id).where(Post.org_id == act.org)
+    )}  # fmt: skip
+    kept = frozenset(read_kept(act, gone, limits))
+    return Known(read_places(act), dict(people), posts, kept, frozenset(read_archived(act)))
+
+
+def read_archived(act: Act) -> Iterator[Key]:
+    """The entries at sites that are archived."""
+    at = select(Site.id).where(Site.org_id == act.org, Site.archived_at.is_not(None))
+    asked = select(Subject.site_id, Subject.reference_key).where(Subject.org_id == act.org, Subject.site_id.in_(at))
+    return ((row.site_id, row.reference_key) for row in act.session.execute(asked))
+
+
+def read_kept(act: Act, gone: Collection[int], limits: Mapping[int, Collection[int]]) -> Iterator[tuple[Key, str, int]]:
+    """Where entries name those who are gone, or who may not see their site: the entry, as what, and whom."""
+    asked = [*gone, *limits]
+    for role, column in (("owner", Subject.owner_member_id), ("holder", Subject.holder_id)):
+        naming = select(Subject.site_id, Subject.reference_key, column.label("who")).where(
+            Subject.org_id == act.org, column.in_(asked)
+        )
+        for row in act.session.execute(naming):
+            if row.who in gone or row.site_id not in limits[row.who]:
+                yield (row.site_id, row.reference_key), role, row.who
 
 
 def lock_present(act: Act, references: Collection[str]) -> None:
@@ -167,7 +217,7 @@ def read_ids(act: Act, references: Collection[str]) -> dict[Key, int]:
 
 def read_present(act: Act, references: Collection[str]) -> dict[Key, Present]:
     """The entries of these folded references at all sites, with all their due dates."""
-    in_error = archived_in_error(act, Subject.reference_key == any_(texts(references)))
+    in_error = archived_in_error(act.org, Subject.reference_key == any_(texts(references)))
     asked = (
         select(
             Subject.id, Subject.site_id, Subject.reference_key, Subject.title, Kind.name.label("kind"),
@@ -190,15 +240,6 @@ def read_present(act: Act, references: Collection[str]) -> dict[Key, Present]:
     return {(entry.site_id, entry.reference_key): entry for entry in present.values()}
 
 
-def archived_in_error(act: Act, named: ColumnElement[bool]) -> Subquery:
-    """The ids of those entries among the named that are archived, the last time as entered in error, by the trail."""
-    event = AuditEvent
-    why = select(event.detail["reason"].as_string()).where(event.org_id == act.org, event.subject_id == Subject.id)
-    last = why.where(event.type == "subject_archived").order_by(event.id.desc()).limit(1)
-    archived = select(Subject.id).where(Subject.org_id == act.org, Subject.status == Status.archived, named)
-    return archived.where(last.scalar_subquery() == ArchiveReason.entered_in_error).subquery()
-
-
 def texts(references: Collection[str]) -> ColumnElement[Any]:
     return cast(literal(list(references), ARRAY(Text)), ARRAY(Text))
 
@@ -206,5 +247,5 @@ def texts(references: Collection[str]) -> ColumnElement[Any]:
 def read_parents(act: Act) -> dict[int, int]:
     """Which entry is part of which, for all of the register; what was entered in error is part of nothing."""
     asked = select(Subject.id, Subject.part_of_id).where(Subject.org_id == act.org, Subject.part_of_id.is_not(None))
-    asked = asked.where(Subject.id.not_in(select(archived_in_error(act, Subject.part_of_id.is_not(None)).c.id)))
+    asked = asked.where(Subject.id.not_in(select(archived_in_error(act.org, Subject.part_of_id.is_not(None)).c.id)))
     return {row.id: row.part_of_id for row in act.session.execute(asked)}

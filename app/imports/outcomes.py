@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from app.domain.acts import Status
-from app.imports.entries import Entry
-from app.imports.headers import KIND, PART_OF
+from app.domain.acts import Basis, Status
+from app.domain.errors import quoted
+from app.imports.entries import OWNER_POST, Entry
+from app.imports.headers import DUE_FROM, KIND, PART_OF
 from app.imports.known import Key, Present
 from app.operations.imports import Amendment, Arrival, Parent
 from app.operations.kinds import key_of
@@ -24,8 +25,11 @@ from app.operations.typed import LONGEST_REFERENCE, iso
 COLUMNS = {
     "title": "title",
     "owner": "owner_member_id",
+    OWNER_POST: "owner_post_id",
     "holder": "holder_id",
     "recurrence": "recurrence",
+    "recurrence_basis": "recurrence_basis",
+    "due_from": "due_from",
     "legal_basis": "legal_basis",
     "notes": "notes",
 }
@@ -174,16 +178,22 @@ def settle(entry: Entry, present: Present | None, parent: Parent, report: Report
     if present is None:
         arrive(entry, parent, report)
         return
-    refusal = due_conflict(entry.due.on, present)
+    refusal = "" if DUE_FROM in entry.said and entry.due.on is None else due_conflict(entry.due.on, present)
     if refusal:
         report.add(entry, Outcome.conflict, refusal)
         return
     old, new = differences(entry, present)
+    if new.get("due_from") and present.recurrence:
+        report.add(entry, Outcome.conflict, "the entry comes again by itself: take its recurrence off first")
+        return
     part = parent if parent != present.part_of_id else None
     if part is not None:
         old["part_of_id"] = present.part_of_id
     due_on = None if present.has(entry.due.on) else entry.due.on
     differs = bool(old) or due_on is not None
+    if differs and entry.site.is_archived:
+        report.add(entry, Outcome.rejected, f"the site {quoted(entry.site.name)} is archived")
+        return
     if differs:
         moved_from = moved(due_on, present)
         change = Amendment(entry.line, present.id, old, new, due_on, moved_from, part, entry.extra)
@@ -197,7 +207,7 @@ def arrive(entry: Entry, parent: Parent, report: Report) -> None:
     report.arrivals.append(
         Arrival(entry.line, entry.key, entry.reference, entry.title, kind, entry.due.on, parent, columns, entry.extra)
     )
-    report.add(entry, Outcome.new if entry.due.on is not None else Outcome.no_expiry, entry.due.reason)
+    report.add(entry, Outcome.new if entry.is_dated else Outcome.no_expiry, entry.due.reason)
 
 
 def differences(entry: Entry, present: Present) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -205,8 +215,11 @@ def differences(entry: Entry, present: Present) -> tuple[dict[str, Any], dict[st
     was = {
         "title": present.title,
         "owner": present.owner_id,
+        OWNER_POST: present.owner_post_id,
         "holder": present.holder_id,
         "recurrence": present.recurrence,
+        "recurrence_basis": present.recurrence_basis or (Basis.due.value if present.recurrence else None),
+        "due_from": present.due_from,
         "legal_basis": present.legal_basis,
         "notes": present.notes,
     }
@@ -217,6 +230,8 @@ def differences(entry: Entry, present: Present) -> tuple[dict[str, Any], dict[st
         old[KIND], new[KIND] = present.kind, entry.said[KIND]
     if "owner_member_id" in old and present.owner_post_id is not None:
         old["owner_post_id"], new["owner_post_id"] = present.owner_post_id, None  # The person takes the post's place.
+    if "owner_post_id" in old and new["owner_post_id"] is not None and present.owner_id is not None:
+        old["owner_member_id"], new["owner_member_id"] = present.owner_id, None
     return old, new
 
 
@@ -245,7 +260,7 @@ def moved(due_on: dt.date | None, present: Present) -> tuple[int, dt.date] | Non
 
 
 def outcome_of(entry: Entry, differs: bool) -> Outcome:
-    if entry.due.on is None:
+    if not entry.is_dated:
         return Outcome.no_expiry
     return Outcome.changed if differs else Outcome.unchanged
 

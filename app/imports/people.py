@@ -130,7 +130,7 @@ def import_people(act: Act, found: Found, options: Options) -> Imported:
     2. Unless this is a dry run, all accepted lines are applied, and the import is kept as evidence.
     """
     imports.take_turns(act)
-    known = Known(read_places(act), {})
+    known = Known(read_places(act))
     check_site(known, options.site)
     report = Report()
     reader = LineReader(found.columns, known, options.site or "", found.table.widths)

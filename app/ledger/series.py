@@ -60,12 +60,16 @@ from unnest(cast(:ids as bigint[]), cast(:froms as date[]), cast(:throughs as da
      as g (id, series_from, series_through, series_next)
 where s.org_id = :org and s.id = g.id"""
 
-# A date that was closed as entered in error, with the wrong import that began the series, is opened again.
+# A date that was closed as entered in error, with the wrong import that began the series or as another rhythm left it
+# behind, is opened again. One that a person has moved is there, on its other day.
 OPEN = """
 with opened as (
   insert into obligation as o (org_id, subject_id, due_on, first_due_on, opened_at)
   select :org, g.subject_id, g.due_on, g.due_on, :now
   from unnest(cast(:subjects as bigint[]), cast(:due_ons as date[])) as g (subject_id, due_on)
+  where not exists (select from obligation x
+                    where x.org_id = :org and x.subject_id = g.subject_id and x.first_due_on = g.due_on
+                      and x.due_on <> g.due_on and x.outcome is distinct from 'entered_in_error')
   order by g.subject_id, g.due_on
   on conflict (org_id, subject_id, due_on) do update
   set closed_at = null, closed_by = null, outcome = null, reason = null, note = ''

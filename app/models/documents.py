@@ -55,6 +55,7 @@ class Document(Base):
     added_by: Mapped[int | None]
     withdrawn_at: Mapped[dt.datetime | None]
     withdrawn_by: Mapped[int | None]
+    disproved_at: Mapped[dt.datetime | None]  # Since then it proves its deadline no more: it was not done after all.
 
 
 class Attachment(Base):

@@ -366,3 +366,4 @@ class SchedulerProcess(Base):
     delivered_at: Mapped[dt.datetime | None]
     stopped_at: Mapped[dt.datetime | None]
     fault: Mapped[str | None]
+    sealed_at: Mapped[dt.datetime | None]

@@ -12,6 +12,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Time,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -111,6 +112,7 @@ class Member(Base):
     valid_until: Mapped[dt.date | None]
     left_on: Mapped[dt.date | None]
     email_alerts: Mapped[bool] = mapped_column(server_default=text("true"))
+    daily_checkpoint: Mapped[bool] = mapped_column(server_default=false())  # Gets the seal of each day, to keep it.
     timezone: Mapped[str | None]
     country: Mapped[str | None]
     region: Mapped[str | None]

@@ -12,6 +12,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.domain.acts import Contents
 from app.models.base import Base, OrgId, OwnId, of_org, one_of, org_key
 
+# The events of rules; a page finds those of one among them.
+OF_RULES = (
+    "rule_created", "rule_changed", "rule_renamed", "rule_switched_on", "rule_switched_off",
+)  # fmt: skip
+
 
 class AuditEvent(Base):
     """What happened. It points at nothing by a foreign key and names people by id: it outlives them all (P7)."""
@@ -22,6 +27,9 @@ class AuditEvent(Base):
         Index("audit_event_at_idx", "org_id", "at", "id"),  # Serves the history of a period.
         Index("audit_event_subject_idx", "org_id", "subject_id", "id", postgresql_where=text("subject_id is not null")),
         Index("audit_event_claim_idx", "org_id", "claim_id", "id", postgresql_where=text("claim_id is not null")),
+        Index(  # Serves the versions of a rule.
+            "audit_event_rule_idx", "org_id", "id", postgresql_where=text(f"type in ({', '.join(map(repr, OF_RULES))})")
+        ),
     )
 
     org_id: Mapped[OrgId]
@@ -68,20 +76,27 @@ class AuditPersonal(Base):
 
 
 class AuditLeaf(Base):
-    """An event as it was sealed: its place, dense from 0, and the bytes that were hashed. Append-only by grants."""
+    """An event as it was sealed: its place, dense from 0, and the bytes that were hashed. Append-only by grants.
+
+    Of an event that went by a policy of retention only the hash of the leaf is left.
+    """
 
     __tablename__ = "audit_leaf"
     __table_args__ = (
         PrimaryKeyConstraint("org_id", "seq"),
         UniqueConstraint("org_id", "event_id"),
         of_org("event_id", "audit_event"),
+        CheckConstraint(
+            "num_nonnulls(content, hash) = 1 and (content is null) = (event_id is null)", name="whole_or_hash"
+        ),
     )
 
     org_id: Mapped[int]
     seq: Mapped[int]
-    event_id: Mapped[int]
-    content: Mapped[bytes]
+    event_id: Mapped[int | None]
+    content: Mapped[bytes | None]
     sealed_at: Mapped[dt.datetime]
+    hash: Mapped[bytes | None]
 
 
 class AuditCheckpoint(Base):

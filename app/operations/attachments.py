@@ -18,6 +18,7 @@ from app.domain.errors import Refused
 from app.models import Acknowledgement, Attachment, Document, NotificationLedger, Subject
 from app.operations import typed
 from app.trail.act import Act
+from app.wording import later
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def keep(act: Act, file: SentFile, member_id: int | None, **of: int) -> dict[str
 
 def drop(act: Act, subject: Subject, attachment_id: int, reason: str | None, note: str = "") -> bool:
     """Remove the content of this file of a paper or an answer, once, with a reason. Others that have it keep it."""
-    why, noted = typed.code(DropReason, reason, "a reason for removing a file"), typed.note(note)
+    why, noted = typed.code(DropReason, reason, later("a reason for removing a file")), typed.note(note)
     file = _locked(act, subject, attachment_id)
     if file.dropped_at is not None:
         return False
@@ -84,9 +85,8 @@ def _locked(act: Act, subject: Subject, attachment_id: int) -> Attachment:
     locking = query.with_for_update(of=Attachment).execution_options(populate_existing=True)
     file = act.session.scalars(locking).one_or_none()
     if file is None:
-        raise Refused(
-            "%(reference)s has no such file: choose one of its papers' or answers' files.", reference=subject.reference
-        )
+        words = later("%(reference)s has no such file: choose one of its papers' or answers' files.")
+        raise Refused(words, reference=subject.reference)
     return file
 
 

@@ -28,6 +28,7 @@ from app.operations.batches import Trail
 from app.operations.imports import queue
 from app.operations.register import NEXT
 from app.trail.act import Act
+from app.wording import later
 
 NAMED = 10  # Entries that a refusal names.
 
@@ -168,7 +169,7 @@ def apply(act: Act, order: Order, ids: Sequence[int], mark: str, looked: int = 0
     act.run(LOCK_DATES, {"ids": list(ids), "wholes": wholes})
     planned = plan(act, order, ids)
     if planned.mark != mark:
-        raise Refused(_what_changed(act, ids, looked))
+        raise _what_changed(act, ids, looked)
     if not planned.doing:
         raise Refused("There is nothing to do for any of these entries: choose others, or something else.")
     return _write(act, planned)[0]
@@ -178,15 +179,22 @@ def check_size(ids: Sequence[int], most: int = MOST) -> None:
     if not ids:
         raise Refused("No entry is chosen: choose some in the register.")
     if len(ids) > most:
-        raise Refused(f"These are {len(ids)} entries, and one batch takes {most} at most: narrow the filters.")
+        words = later("These are %(number)s entries, and one batch takes %(most)s at most: narrow the filters.")
+        raise Refused(words, number=len(ids), most=most)
 
 
-def _what_changed(act: Act, ids: Sequence[int], looked: int) -> str:
+def _what_changed(act: Act, ids: Sequence[int], looked: int) -> Refused:
     facts = {"ids": list(ids), "looked": looked, "most": NAMED + 1}
     names = [row.reference for row in act.run(TOUCHED, facts)]
-    who = ", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else "") or "Something"
-    have = "have" if len(names) > 1 else "has"
-    return f"{who} {have} changed since you looked. Nothing was done: look again at what would be done now."
+    nothing_done = Refused("Nothing was done: look again at what would be done now.")
+    words = later("Something has changed since you looked. %(then)s")
+    if len(names) == 1:
+        words = later("%(names)s has changed since you looked. %(then)s")
+    elif len(names) > NAMED:
+        words = later("%(names)s and others have changed since you looked. %(then)s")
+    elif names:
+        words = later("%(names)s have changed since you looked. %(then)s")
+    return Refused(words, names=", ".join(names[:NAMED]), then=nothing_done)
 
 
 def _write(act: Act, planned: Plan) -> tuple[int, list[int]]:

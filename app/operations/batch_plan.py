@@ -24,10 +24,13 @@ from app.domain.errors import Refused, UnusableZone
 from app.domain.folding import clean_text
 from app.models import Member, MemberSite, Post
 from app.operations import documents, typed
+from app.operations.absences import days_of_today
 from app.operations.documents import Paper
+from app.operations.presence import check_here
 from app.operations.register import NEXT, NOW
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 MOST_RENEWED = 200  # Entries that one paper renews: each is renewed by itself, by all the rules of a renewal.
 MOST = 5_000  # Entries of one batch: what a person can answer for, and a page can wait for.
@@ -170,8 +173,8 @@ Judge = Callable[[Ground, Any], Left | Change]
 def checked(act: Act, order: Order) -> Order:
     """The order as it is kept. Raises Refused for what is wrong with it whatever the entries are."""
     codes = REASONS.get(order.deed)
-    reason = typed.code(codes, order.reason, "a reason") if codes else None
-    by_act = clean_text(order.by_act, "The name of the act", LONGEST_BY_ACT).replace("\n", " ")
+    reason = typed.code(codes, order.reason, later("a reason")) if codes else None
+    by_act = clean_text(order.by_act, later("The name of the act"), LONGEST_BY_ACT).replace("\n", " ")
     order = replace(order, reason=reason, note=typed.note(order.note), by_act=by_act)
     if order.deed == BatchAct.move:
         return _checked_move(order)
@@ -182,7 +185,7 @@ def checked(act: Act, order: Order) -> Order:
     if order.deed == BatchAct.pause:
         if order.until is None:
             raise Refused("The day on which alerts go out again is missing: choose one.")
-        typed.register_day(order.until, "The day")
+        typed.register_day(order.until, later("The day"))
     if order.deed == BatchAct.release and order.start not in (NOW, NEXT):
         raise Refused("This needs a start: choose from when on alerts are sent.")
     return order
@@ -192,11 +195,11 @@ def _checked_move(order: Order) -> Order:
     if (order.to is None) == (order.by is None):
         raise Refused("The dates move to a day, or by a length of time: give one of the two.")
     if order.to is not None:
-        typed.register_day(order.to, "The due date")
+        typed.register_day(order.to, later("The due date"))
     interval = recurrences.parse(order.by) if order.by else None
     if interval is not None and not isinstance(interval, recurrences.Interval):
         raise Refused("Days of the year are no length of time: write one such as 30d, 6w, 3m or 1y.")
-    several = typed.code(Several, order.several, "an answer to what becomes of several open dates")
+    several = typed.code(Several, order.several, later("an answer to what becomes of several open dates"))
     return replace(order, by=interval.text if interval else None, several=several)
 
 
@@ -205,8 +208,8 @@ def _checked_renewal(order: Order) -> Order:
         raise Refused("The number of the paper is missing: a renewal is proved by a paper.")
     documents.cleaned(order.paper)
     if order.paper.valid_until is not None:
-        typed.register_day(order.paper.valid_until, "The last day of validity")
-    several = typed.code(Several, order.several, "an answer to what becomes of several open dates")
+        typed.register_day(order.paper.valid_until, later("The last day of validity"))
+    several = typed.code(Several, order.several, later("an answer to what becomes of several open dates"))
     return replace(order, several=several, paper=replace(order.paper, note=order.note))
 
 
@@ -220,8 +223,9 @@ def _check_owner(act: Act, order: Order) -> None:
         return
     of = select(Member).where(Member.org_id == act.org, Member.id == order.member_id)
     member = act.session.scalars(of).one_or_none()
-    if member is None or not member.is_active:
+    if member is None:
         raise Refused("Whoever was chosen is not there any more: choose somebody else.")
+    check_here(member, days_of_today(act)[1])
 
 
 def plan(act: Act, order: Order, ids: Sequence[int]) -> Plan:

@@ -13,6 +13,7 @@ from app.ledger.coming import open_coming
 from app.ledger.shifts import Shifts, read_shifts
 from app.ledger.site_days import read_site_days
 from app.operations import releases
+from app.operations.undone import undone
 from app.trail.act import Act
 
 SHOWN = 50  # Lines of each list on a page.
@@ -60,10 +61,6 @@ class Foresight:
         return sum(alert.messages for alert in self.alerts)
 
 
-class _Undone(Exception):
-    """Leaves a savepoint, so that nothing of it stays."""
-
-
 def foresee(act: Act, change: Callable[[], object], most: int = SHOWN) -> Foresight:
     """What the change would move. It is made and undone; whatever it refuses is refused here, too."""
     found = [Foresight()]
@@ -89,22 +86,14 @@ def foresee(act: Act, change: Callable[[], object], most: int = SHOWN) -> Foresi
         found[0] = Foresight(found[0].shifts, found[0].parts, alerts)
 
     coming: list[int] = []
-    _undone(act, moved)
+    with undone(act):
+        moved()
     if coming:
-        _undone(act, told)
+        with undone(act):
+            told()
     return found[0]
 
 
 def _last_event(act: Act) -> int:
     act.session.flush()
     return int(act.run(releases.LAST_EVENT).scalar_one())
-
-
-def _undone(act: Act, deed: Callable[[], object]) -> None:
-    """Do it, and take it back."""
-    try:
-        with act.session.begin_nested():
-            deed()
-            raise _Undone
-    except _Undone:
-        act.session.expire_all()

@@ -18,16 +18,18 @@ from app.trail.act import Act
 
 BRING_BACK = """
 update subject s set
-  title = g.title, kind_id = g.kind_id, owner_member_id = g.owner_member_id, owner_post_id = null,
-  holder_id = g.holder_id, part_of_id = g.part_of_id, due_from = null,
-  recurrence = coalesce(g.recurrence, k.recurrence),
-  recurrence_basis = case when g.recurrence is null then k.recurrence_basis end,
+  title = g.title, kind_id = g.kind_id, owner_member_id = g.owner_member_id,
+  owner_post_id = g.owner_post_id,
+  holder_id = g.holder_id, part_of_id = g.part_of_id, due_from = g.due_from,
+  recurrence = case when g.due_from is null then coalesce(g.recurrence, k.recurrence) end,
+  recurrence_basis = case when g.recurrence is not null then g.recurrence_basis
+                          when g.due_from is null then k.recurrence_basis end,
   series_from = null, series_through = null, series_next = null, snoozed_until = null,
   legal_basis = coalesce(g.legal_basis, ''),
   notes = coalesce(g.notes, ''), extra = g.extra, status = cast(:status as text)
 from jsonb_to_recordset(cast(:rows as jsonb)) as g (
-  id bigint, title text, kind_id bigint, owner_member_id bigint, holder_id bigint, part_of_id bigint, recurrence text,
-  legal_basis text, notes text, extra jsonb)
+  id bigint, title text, kind_id bigint, owner_member_id bigint, owner_post_id bigint, holder_id bigint,
+  part_of_id bigint, due_from text, recurrence text, recurrence_basis text, legal_basis text, notes text, extra jsonb)
 join kind k on k.org_id = :org and k.id = g.kind_id
 where s.org_id = :org and s.id = g.id and s.status = 'archived'"""
 

@@ -25,6 +25,7 @@ from app.operations.attachments import SentFile
 from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 FIRST_DAY = dt.date(1900, 1, 1)  # Papers are older than due dates: there are concessions of a hundred years.
 OF_A_SERIES = (NextFrom.due, NextFrom.done, NextFrom.calendar)  # Closing the deadline sees to these by itself.
@@ -194,7 +195,8 @@ def add_paper(
     """
     _lock(act, subject.id)
     if proves_id is not None and obligations.find_both(act, proves_id)[1].id != subject.id:
-        raise Refused(f"{subject.reference} has no such deadline: choose one of its deadlines.")
+        words = later("%(reference)s has no such deadline: choose one of its deadlines.")
+        raise Refused(words, reference=subject.reference)
     if replaces_id is not None and replaces_id not in _current(act, subject.id):
         raise Refused("The paper that it replaces is not current any more: look at the papers, and choose again.")
     return _add(act, subject, paper, Links(replaces_id, proves_id, is_proof=proves_id is not None), member_id)
@@ -208,7 +210,7 @@ def withdraw(act: Act, subject: Subject, document_id: int, note: str = "", membe
     found = own.execution_options(populate_existing=True)
     document = act.session.scalars(found.where(Document.id == document_id)).one_or_none()
     if document is None:
-        raise Refused(f"{subject.reference} has no such paper: choose one of its papers.")
+        raise Refused("%(reference)s has no such paper: choose one of its papers.", reference=subject.reference)
     if document.withdrawn_at is not None:
         return False
     document.withdrawn_at, document.withdrawn_by = act.now, member_id
@@ -237,9 +239,9 @@ def _lock(act: Act, subject_id: int) -> None:
 
 def _current(act: Act, subject_id: int) -> list[int]:
     """The papers that nothing has replaced, the last one first; those entered in error, and proofs, are none."""
-    later = aliased(Document)
+    newer = aliased(Document)
     is_replaced = exists().where(
-        later.org_id == act.org, later.replaces_id == Document.id, later.withdrawn_at.is_(None)
+        newer.org_id == act.org, newer.replaces_id == Document.id, newer.withdrawn_at.is_(None)
     )
     query = select(Document.id).where(
         Document.org_id == act.org,
@@ -272,19 +274,21 @@ def _stored(act: Act, subject: Subject, paper: Paper) -> dict[str, Any]:
     stored = cleaned(paper)
     issued_on, today = stored["issued_on"], site_today(act, subject.site_id)
     if issued_on is not None and issued_on > today:
-        raise Refused(f"The day of issue {issued_on} is still to come: today is {today} at the site.")
+        words = later("The day of issue %(day)s is still to come: today is %(today)s at the site.")
+        raise Refused(words, day=issued_on, today=today)
     return stored
 
 
 def cleaned(paper: Paper) -> dict[str, Any]:
     """The columns that a paper fills, whatever entry it is of. Raises Refused for what is wrong with it by itself."""
-    number = typed.text(paper.number, "The number of the paper", typed.LONGEST_REFERENCE)
-    issuer = clean_text(paper.issuer, "The issuer", typed.LONGEST_NAME).replace("\n", " ")
-    issued_on = _day(paper.issued_on, "The day of issue")
-    valid_from = _day(paper.valid_from, "The first day of validity")
-    valid_until = _day(paper.valid_until, "The last day of validity")
+    number = typed.text(paper.number, later("The number of the paper"), typed.LONGEST_REFERENCE)
+    issuer = clean_text(paper.issuer, later("The issuer"), typed.LONGEST_NAME).replace("\n", " ")
+    issued_on = _day(paper.issued_on, later("The day of issue"))
+    valid_from = _day(paper.valid_from, later("The first day of validity"))
+    valid_until = _day(paper.valid_until, later("The last day of validity"))
     if valid_from and valid_until and valid_until < valid_from:
-        raise Refused(f"The last day of validity {valid_until} is before the first, {valid_from}: correct one of them.")
+        words = later("The last day of validity %(last)s is before the first, %(first)s: correct one of them.")
+        raise Refused(words, last=valid_until, first=valid_from)
     return {
         "number": number,
         "number_key": fold_reference(number),
@@ -298,8 +302,11 @@ def cleaned(paper: Paper) -> dict[str, Any]:
 
 def _day(day: dt.date | None, what: str) -> dt.date | None:
     if day is not None and not FIRST_DAY <= day <= LAST_DAY:
-        years = f"{FIRST_DAY.year} to {LAST_DAY.year}"
-        raise Refused(f"{what} {day} is outside the years {years}: correct it, or leave it out where there is none.")
+        raise Refused(
+            "%(field)s %(day)s is outside the years %(first)s to %(last)s: correct it, or leave it out where there is "
+            "none.",
+            field=Refused(what), day=day, first=FIRST_DAY.year, last=LAST_DAY.year,
+        )  # fmt: skip
     return day
 
 
@@ -317,6 +324,8 @@ def _refuse_twin(act: Act, subject: Subject, stored: dict[str, Any]) -> None:
     """A paper that is renewed may keep its number, but not all its dates, too: that is the same paper once more."""
     if having(act, stored, [subject.id]):
         raise Refused(
-            f"The number of the paper, {stored['number']}, is there already with the same dates: {subject.reference} "
-            "has this paper. If a deadline is done with it, close the deadline."
+            "The number of the paper, %(number)s, is there already with the same dates: %(reference)s "
+            "has this paper. If a deadline is done with it, close the deadline.",
+            number=stored["number"],
+            reference=subject.reference,
         )

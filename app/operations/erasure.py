@@ -17,6 +17,7 @@ from app.ledger.erasure import forget_in_messages
 from app.models import Account, Member
 from app.operations import phones
 from app.operations.members import rename_in_rules
+from app.operations.mentions import Person, forget_in_imports, mentions
 from app.trail.act import Act
 
 FORGET_VALUES = "delete from audit_personal where org_id = :org and member_id = :member"
@@ -31,13 +32,18 @@ FORGET_PHONES = "update remembered_phone set name = '' where account_id = :accou
 
 @dataclass(frozen=True)
 class Erased:
-    """The new name, and how much was erased: values of the trail, messages, and whether the login as well."""
+    """The new name, and how much was erased: values of the trail, messages, imported files, and the login.
+
+    `named_in`: where else the person is named, by place and entry, which is left for somebody to edit.
+    """
 
     member_id: int
     name: str
     values: int
     messages: int
+    imports: int
     login: bool
+    named_in: dict[str, list[str]]
 
 
 def find_who_left(act: Act, email: str) -> Member:
@@ -63,7 +69,7 @@ def erase(act: Act, email: str, *, login_is_shared: bool) -> Erased:
     member = find_who_left(act, email)
     if member.email is not None:
         rename_in_rules(act, member.email, None)
-    name, account_id = f"Erased person {member.id}", member.account_id
+    who, name, account_id = person_of(member), f"Erased person {member.id}", member.account_id
     member.name, member.email, member.number, member.account_id = name, None, None, None
     member.is_active = False
     act.session.flush()
@@ -71,13 +77,18 @@ def erase(act: Act, email: str, *, login_is_shared: bool) -> Erased:
     act.run(FORGET_NOTES, {"member": member.id})
     act.run(FORGET_ABSENCES, {"member": member.id})
     act.run(FORGET_REPORTS)
+    imports = forget_in_imports(act, who, name)
     with borrowed(act.session, SCHEDULER):
         messages = forget_in_messages(act, member.id, name)
     with_login = account_id is not None and not login_is_shared
     if account_id is not None and with_login:
         erase_login(act, account_id, name)
     act.record("person_erased", member_id=member.id, values=values, messages=messages, login=with_login)
-    return Erased(member.id, name, values, messages, with_login)
+    return Erased(member.id, name, values, messages, imports, with_login, mentions(act, who))
+
+
+def person_of(member: Member) -> Person:
+    return Person(member.name, member.email, member.number)
 
 
 def erase_login(act: Act, account_id: int, name: str) -> None:

@@ -18,6 +18,7 @@ from app.domain.errors import Refused
 from app.ledger.coming import open_coming
 from app.ledger.queue import changed
 from app.ledger.start import hold_back, hold_back_raised
+from app.operations import rhythms
 from app.operations.batches import Trail, as_json, batches
 from app.operations.comebacks import Comeback, bring_back, reopen_obligations
 from app.operations.kinds import find_or_make, key_of
@@ -41,35 +42,38 @@ returning id"""
 # Set-based by way of one JSON text: a statement with a parameter for each cell costs ten times as long to prepare. A
 # record without a recurrence has that of its kind.
 ADD_SUBJECTS = """
-insert into subject (org_id, site_id, kind_id, reference, reference_key, title, status, owner_member_id, holder_id,
-                     recurrence, recurrence_basis, legal_basis, notes, extra)
-select :org, g.site_id, g.kind_id, g.reference, g.reference_key, g.title, g.status, g.owner_member_id, g.holder_id,
-       coalesce(g.recurrence, k.recurrence), case when g.recurrence is null then k.recurrence_basis end,
+insert into subject (org_id, site_id, kind_id, reference, reference_key, title, status, owner_member_id, owner_post_id,
+                     holder_id, recurrence, recurrence_basis, legal_basis, notes, extra)
+select :org, g.site_id, g.kind_id, g.reference, g.reference_key, g.title, g.status, g.owner_member_id, g.owner_post_id,
+       g.holder_id, case when g.due_from is null then coalesce(g.recurrence, k.recurrence) end,
+       case when g.recurrence is not null then g.recurrence_basis when g.due_from is null then k.recurrence_basis end,
        coalesce(g.legal_basis, ''), coalesce(g.notes, ''), g.extra
 from jsonb_to_recordset(cast(:rows as jsonb)) as g (
   line int, site_id bigint, kind_id bigint, reference text, reference_key text, title text, status text,
-  owner_member_id bigint, holder_id bigint, recurrence text, legal_basis text, notes text, extra jsonb)
+  owner_member_id bigint, owner_post_id bigint, holder_id bigint, recurrence text, recurrence_basis text,
+  due_from text, legal_basis text, notes text, extra jsonb)
 join kind k on k.org_id = :org and k.id = g.kind_id
 order by g.line
 on conflict (org_id, site_id, reference_key) do nothing
 returning id, site_id, reference_key"""
 
-# What a record does not say stays as it is. An owner by name takes the place of an owner by post.
+# What a record does not say stays as it is. An owner by name takes the place of one by post, and so the other way.
 AMEND_SUBJECTS = """
 update subject s set
   title = coalesce(g.title, s.title), kind_id = coalesce(g.kind_id, s.kind_id),
-  owner_member_id = coalesce(g.owner_member_id, s.owner_member_id),
-  owner_post_id = case when g.owner_member_id is null then s.owner_post_id end,
+  owner_member_id = case when g.owner_post_id is null then coalesce(g.owner_member_id, s.owner_member_id) end,
+  owner_post_id = case when g.owner_member_id is null then coalesce(g.owner_post_id, s.owner_post_id) end,
   holder_id = coalesce(g.holder_id, s.holder_id), part_of_id = coalesce(g.part_of_id, s.part_of_id),
-  due_from = case when g.part_of_id is null then s.due_from end,
+  due_from = coalesce(g.due_from, case when g.part_of_id is null then s.due_from end),
   recurrence = coalesce(g.recurrence, s.recurrence),
-  series_through = case when g.recurrence is null then s.series_through end,
-  series_next = case when g.recurrence is null then s.series_next end,
+  recurrence_basis = coalesce(g.recurrence_basis, s.recurrence_basis),
+  series_through = case when coalesce(g.recurrence, g.recurrence_basis) is null then s.series_through end,
+  series_next = case when coalesce(g.recurrence, g.recurrence_basis) is null then s.series_next end,
   legal_basis = coalesce(g.legal_basis, s.legal_basis), notes = coalesce(g.notes, s.notes),
   extra = s.extra || coalesce(g.extra, '{}')
 from jsonb_to_recordset(cast(:rows as jsonb)) as g (
-  id bigint, title text, kind_id bigint, owner_member_id bigint, holder_id bigint, part_of_id bigint, recurrence text,
-  legal_basis text, notes text, extra jsonb)
+  id bigint, title text, kind_id bigint, owner_member_id bigint, owner_post_id bigint, holder_id bigint,
+  part_of_id bigint, due_from text, recurrence text, recurrence_basis text, legal_basis text, notes text, extra jsonb)
 where s.org_id = :org and s.id = g.id"""
 
 # What was put into another whole by the file keeps its date as one of its own.
@@ -90,7 +94,10 @@ update obligation o set due_on = g.due_on
 from unnest(cast(:ids as bigint[]), cast(:due_ons as date[])) as g (id, due_on)
 where o.org_id = :org and o.id = g.id and o.closed_at is null"""
 
-TOLD = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "holder_id")  # Of a new entry.
+# Of a new entry.
+TOLD = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id")
+
+RHYTHM = {"recurrence", "recurrence_basis"}
 
 Key = tuple[int, str]  # A site and a folded reference: the identity of an entry.
 Parent = int | Key | None  # An entry of the register, or one that arrives with the same file.
@@ -174,6 +181,7 @@ def apply(
     reopened = reopen_obligations(act, comebacks, trail)
     trail.write()
     amended = [one.subject_id for one in amendments]
+    rhythms.let_go(act, [one.subject_id for one in amendments if one.new.keys() & RHYTHM and one.comeback is None])
     act.run(LET_GO, {"ids": amended})
     queue(act, [*ids.values(), *amended])
     if start != DRAFT:
@@ -246,7 +254,11 @@ def amend_subjects(
     trail: Trail,
 ) -> None:
     """Write the columns that differ, and what everything is part of, now that all entries have their ids."""
-    parts = ({"id": ids[one.key], "part_of_id": found(one.parent, ids)} for one in arrivals if one.parent is not None)
+    parts = (
+        {"id": ids[one.key], "part_of_id": found(one.parent, ids), "due_from": one.columns.get("due_from")}
+        for one in arrivals
+        if one.parent is not None
+    )
     for batch in batches(chain(parts, amended_rows(amendments, kinds, ids, trail))):
         act.run(AMEND_SUBJECTS, {"rows": as_json(batch)})
 

@@ -75,7 +75,7 @@ order by o.subject_id, o.id"""
 
 COLUMNS = """
 select s.id, e.detail -> 'old' as old, e.detail -> 'new' as new, k.name as kind, s.title, s.owner_member_id,
-       s.owner_post_id, s.holder_id, s.part_of_id, s.recurrence, s.legal_basis, s.notes
+       s.owner_post_id, s.holder_id, s.part_of_id, s.due_from, s.recurrence, s.recurrence_basis, s.legal_basis, s.notes
 from import_run r
 join audit_event e on e.org_id = :org and e.at = r.at and e.detail -> 'import_run_id' = to_jsonb(r.id)
 join subject s on s.org_id = :org and s.id = e.subject_id

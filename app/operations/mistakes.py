@@ -89,9 +89,12 @@ update subject s set
   holder_id = case when g.said ? 'holder_id' then cast(g.said ->> 'holder_id' as bigint) else s.holder_id end,
   part_of_id = case when g.said ? 'part_of_id' then cast(g.said ->> 'part_of_id' as bigint) else s.part_of_id end,
   recurrence = case when g.said ? 'recurrence' then g.said ->> 'recurrence' else s.recurrence end,
-  series_through = case when g.said ? 'recurrence' then null else s.series_through end,
-  series_next = case when g.said ? 'recurrence' then null else s.series_next end,
-  due_from = case when g.said ? 'part_of_id' then null else s.due_from end,
+  recurrence_basis = case when g.said ? 'recurrence_basis' then g.said ->> 'recurrence_basis'
+                          else s.recurrence_basis end,
+  series_through = case when g.said ?| array['recurrence', 'recurrence_basis'] then null else s.series_through end,
+  series_next = case when g.said ?| array['recurrence', 'recurrence_basis'] then null else s.series_next end,
+  due_from = case when g.said ? 'due_from' then g.said ->> 'due_from' when g.said ? 'part_of_id' then null
+                  else s.due_from end,
   legal_basis = case when g.said ? 'legal_basis' then g.said ->> 'legal_basis' else s.legal_basis end,
   notes = case when g.said ? 'notes' then g.said ->> 'notes' else s.notes end
 from (select cast(r.said ->> 'id' as bigint) as id, r.said

@@ -1,4 +1,4 @@
-"""Obligations: opened, moved, closed, reopened and filed. A due date is a date at the site of its subject (P6).
+"""Obligations: opened, moved, closed and filed. A due date is a date at the site of its subject (P6).
 
 Each function locks the row that it changes, so that of two people who do the same at once exactly one does it.
 """
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from app.domain import recurrences
-from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome, ReopenReason
+from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome
 from app.domain.calendars import DAY, LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
@@ -24,8 +24,12 @@ from app.operations import proofs, typed
 from app.operations.people import site_today
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 LISTED = 12  # Due dates in a refusal that asks for one: a year of monthly ones.
+NO_OPEN = later("%(reference)s has no open deadline: look at its dates, and name one with --due-on.")
+NO_CLOSED = later("%(reference)s has no closed deadline: look at its dates, and name one with --due-on.")
+NONE_ON = later("%(reference)s has no deadline on %(day)s: look at its dates, and name one with --due-on.")
 
 
 def find_obligation(act: Act, subject: Subject, due_on: dt.date | None = None, closed: bool = False) -> Obligation:
@@ -37,11 +41,14 @@ def find_obligation(act: Act, subject: Subject, due_on: dt.date | None = None, c
         query = query.where(Obligation.closed_at.is_not(None) if closed else Obligation.closed_at.is_(None))
     found = list(act.session.scalars(query.order_by(Obligation.due_on.desc())))
     if not found:
-        which = f"deadline on {due_on}" if due_on else f"{'closed' if closed else 'open'} deadline"
-        raise Refused(f"{subject.reference} has no {which}: look at its dates, and name one with --due-on.")
+        words = NO_CLOSED if closed else NO_OPEN
+        raise Refused(NONE_ON if due_on else words, reference=subject.reference, day=due_on)
     if len(found) > 1:
-        dates = ", ".join(str(one.due_on) for one in found[:LISTED]) + (" and more" if len(found) > LISTED else "")
-        raise Refused(f"{subject.reference} has several deadlines: name one with --due-on: {dates}.")
+        dates = ", ".join(str(one.due_on) for one in found[:LISTED])
+        words = later("%(reference)s has several deadlines: name one with --due-on: %(dates)s.")
+        if len(found) > LISTED:
+            words = later("%(reference)s has several deadlines: name one with --due-on: %(dates)s and more.")
+        raise Refused(words, reference=subject.reference, dates=dates)
     return found[0]
 
 
@@ -53,16 +60,17 @@ def open_dates(act: Act, subject_id: int) -> list[dt.date]:
 
 def open_obligation(act: Act, subject: Subject, due_on: dt.date) -> Obligation:
     """The obligation of the subject on this day: a new one, or the one that is there already, be it open or closed."""
-    typed.register_day(due_on, "The due date")
+    typed.register_day(due_on, later("The due date"))
     return _opened(act, subject.id, due_on)
 
 
 def add_obligation(act: Act, subject: Subject, due_on: dt.date) -> Obligation:
     """One more obligation of the subject. Refused on a day that it already has."""
-    typed.register_day(due_on, "The due date")
+    typed.register_day(due_on, later("The due date"))
     key = {"org_id": act.org, "subject_id": subject.id, "due_on": due_on}
     if act.session.scalars(select(Obligation.id).filter_by(**key)).one_or_none() is not None:
-        raise Refused(f"{subject.reference} has a deadline on {due_on} already: choose another day.")
+        words = later("%(reference)s has a deadline on %(day)s already: choose another day.")
+        raise Refused(words, reference=subject.reference, day=due_on)
     return _opened(act, subject.id, due_on)
 
 
@@ -71,7 +79,7 @@ def open_successor(act: Act, obligation: Obligation, subject: Subject, due_on: d
 
     Renewed, reopened and renewed again gives one, on the last day. Refused on a day that was closed already.
     """
-    typed.register_day(due_on, "The next due date")
+    typed.register_day(due_on, later("The next due date"))
     opened = _opened_before(act, obligation)
     if opened is not None and opened.closed_at is None:
         if opened.due_on != due_on:
@@ -79,7 +87,8 @@ def open_successor(act: Act, obligation: Obligation, subject: Subject, due_on: d
         return opened
     found = _opened(act, subject.id, due_on, after=obligation.id, source=source)
     if found.closed_at is not None:
-        raise Refused(f"{subject.reference} has a deadline on {due_on} already, and it is closed: choose another day.")
+        words = later("%(reference)s has a deadline on %(day)s already, and it is closed: choose another day.")
+        raise Refused(words, reference=subject.reference, day=due_on)
     return found
 
 
@@ -116,18 +125,18 @@ def close(
     `met_on` is the day it was done, the site's today if none is given. Closing without doing needs a reason; closing
     as met needs proof where the kind asks for it.
     """
-    became, noted = typed.code(Outcome, outcome, "an outcome"), typed.note(note)
+    became, noted = typed.code(Outcome, outcome, later("an outcome")), typed.note(note)
     done = became in (Outcome.met, Outcome.failed)
-    why = typed.code(CloseReason, reason, "a reason for closing without doing") if reason or not done else None
+    why = typed.code(CloseReason, reason, later("a reason for closing without doing")) if reason or not done else None
     obligation, subject = _locked(act, obligation_id)
     if obligation.closed_at is not None:
         return False
     if not done and met_on is not None:
-        raise Refused(f"The outcome {became} has no day on which it was done: leave --met-on out.")
+        raise Refused("The outcome %(outcome)s has no day on which it was done: leave --met-on out.", outcome=became)
     if became is Outcome.met:
         proofs.ask(act, obligation, subject)
     if done:
-        obligation.met_on = typed.past_day(met_on, site_today(act, subject.site_id), "The day it was done")
+        obligation.met_on = typed.past_day(met_on, site_today(act, subject.site_id), later("The day it was done"))
     obligation.closed_at, obligation.closed_by = act.now, member_id
     obligation.outcome, obligation.reason, obligation.note = became, why, noted
     _record_closing(act, obligation)
@@ -247,14 +256,15 @@ def _opened_before(act: Act, obligation: Obligation) -> Obligation | None:
 
 def move(act: Act, obligation_id: int, to: dt.date, reason: str | None, note: str = "") -> bool:
     """Move the due date; the first one stays on record. Refused onto a day that the subject already has."""
-    why, noted = typed.code(MoveReason, reason, "a reason for moving"), typed.note(note)
-    typed.register_day(to, "The due date")
+    why, noted = typed.code(MoveReason, reason, later("a reason for moving")), typed.note(note)
+    typed.register_day(to, later("The due date"))
     obligation, subject = _locked(act, obligation_id)
     _refuse_closed(obligation, subject)
     if obligation.due_on == to:
         return False
     if not _is_free(act, obligation, to):
-        raise Refused(f"{subject.reference} has a deadline on {to} already: choose another day, or close this one.")
+        words = later("%(reference)s has a deadline on %(day)s already: choose another day, or close this one.")
+        raise Refused(words, reference=subject.reference, day=to)
     _put_on(act, obligation, to, why, noted)
     return True
 
@@ -270,27 +280,12 @@ def _put_on(act: Act, obligation: Obligation, to: dt.date, reason: MoveReason, n
         with act.session.begin_nested():
             obligation.due_on = to
     except IntegrityError:
-        raise Refused(f"The deadline of {old} cannot move to {to}: another was put there meanwhile.") from None
+        words = later("The deadline of %(old)s cannot move to %(new)s: another was put there meanwhile.")
+        raise Refused(words, old=old, new=to) from None
     changed(act, subject_id=subject_id)
     detail: dict[str, Any] = {"old": iso(old), "new": iso(to), "reason": reason, "note": note}
     act.record("date_moved", subject_id=subject_id, obligation_id=obligation.id, **detail)
     follow(act, [subject_id])
-
-
-def reopen(act: Act, obligation_id: int, reason: str | None, note: str = "") -> bool:
-    """Open it again; how it had been closed stays in the trail."""
-    why, noted = typed.code(ReopenReason, reason, "a reason for reopening"), typed.note(note)
-    obligation, subject = _locked(act, obligation_id)
-    if obligation.closed_at is None:
-        return False
-    old = {"outcome": obligation.outcome, "met_on": iso(obligation.met_on), "reason": obligation.reason}
-    obligation.closed_at = obligation.closed_by = obligation.met_on = None
-    obligation.outcome = obligation.reason = None
-    obligation.note = ""
-    changed(act, subject_id=subject.id)
-    detail: dict[str, Any] = {"due_on": iso(obligation.due_on), "old": old, "reason": why, "note": noted}
-    act.record("obligation_reopened", subject_id=subject.id, obligation_id=obligation_id, **detail)
-    return True
 
 
 def file(
@@ -305,13 +300,14 @@ def file(
 
     Only `in_force_meanwhile = yes` keeps its alerts silent, until the filing ends.
     """
-    in_force = typed.code(InForce, in_force_meanwhile, "an answer to whether it stays in force meanwhile")
-    reference = clean_text(filed_reference or "", "The reference of the filing", typed.LONGEST_NAME) or None
+    in_force = typed.code(InForce, in_force_meanwhile, later("an answer to whether it stays in force meanwhile"))
+    reference = clean_text(filed_reference or "", later("The reference of the filing"), typed.LONGEST_NAME) or None
     obligation, subject = _locked(act, obligation_id)
     _refuse_closed(obligation, subject)
-    filed = typed.past_day(filed_on, site_today(act, subject.site_id), "The day of filing")
+    filed = typed.past_day(filed_on, site_today(act, subject.site_id), later("The day of filing"))
     if ask_again_on is not None and ask_again_on <= filed:
-        raise Refused(f"The day to ask again, {ask_again_on}, is not after the day of filing, {filed}: correct one.")
+        words = later("The day to ask again, %(day)s, is not after the day of filing, %(filed)s: correct one.")
+        raise Refused(words, day=ask_again_on, filed=filed)
     old = _filing(obligation)
     obligation.filed_on, obligation.filed_reference = filed, reference
     obligation.in_force_meanwhile, obligation.ask_again_on = in_force, ask_again_on
@@ -321,16 +317,18 @@ def file(
 
 def end_filing(act: Act, obligation_id: int, ended_on: dt.date | None, result: str | None) -> bool:
     """Note how the filing ended; it neither closes nor moves the deadline."""
-    became = typed.code(FilingResult, result, "a result")
+    became = typed.code(FilingResult, result, later("a result"))
     obligation, subject = _locked(act, obligation_id)
     if obligation.filed_on is None:
-        raise Refused(f"{subject.reference} has no filing for {obligation.due_on}: `onus obligation file` notes one.")
+        words = later("%(reference)s has no filing for %(day)s: `onus obligation file` notes one.")
+        raise Refused(words, reference=subject.reference, day=obligation.due_on)
     old = _filing(obligation)
-    ended = typed.past_day(ended_on, site_today(act, subject.site_id), "The day on which the filing ended")
+    ended = typed.past_day(ended_on, site_today(act, subject.site_id), later("The day on which the filing ended"))
     if obligation.filing_result == became and ended_on is None:
         return False
     if ended < obligation.filed_on:
-        raise Refused(f"The filing began on {obligation.filed_on} and cannot have ended on {ended}: correct the day.")
+        words = later("The filing began on %(filed)s and cannot have ended on %(ended)s: correct the day.")
+        raise Refused(words, filed=obligation.filed_on, ended=ended)
     obligation.filing_ended_on, obligation.filing_result = ended, became
     return _filing_changed(act, obligation, old, "filing_ended")
 
@@ -357,7 +355,8 @@ def _filing_changed(act: Act, obligation: Obligation, old: dict[str, str | None]
 
 def _refuse_closed(obligation: Obligation, subject: Subject) -> None:
     if obligation.closed_at is not None:
-        raise Refused(f"The deadline {obligation.due_on} of {subject.reference} is closed: reopen it first.")
+        words = later("The deadline %(day)s of %(reference)s is closed: reopen it first.")
+        raise Refused(words, day=obligation.due_on, reference=subject.reference)
 
 
 def _locked(act: Act, obligation_id: int) -> tuple[Obligation, Subject]:

@@ -14,6 +14,7 @@ from app.ledger.followers import follow
 from app.ledger.queue import changed
 from app.models import Obligation, Subject
 from app.trail.act import Act
+from app.wording import later
 
 PLACE = ("part_of_id", "due_from")
 
@@ -28,13 +29,15 @@ def check_place(
         return None
     whole = act.session.scalars(select(Subject).where(Subject.org_id == act.org, Subject.id == part_of_id)).one()
     if whole.id == subject_id:
-        raise Refused(f"{whole.reference} cannot be part of itself: name another entry.")
+        raise Refused("%(reference)s cannot be part of itself: name another entry.", reference=whole.reference)
     if whole.site_id != site_id:
-        raise Refused(f"{whole.reference} is at another site: a part and its whole are at the same one.")
+        words = later("%(reference)s is at another site: a part and its whole are at the same one.")
+        raise Refused(words, reference=whole.reference)
     if whole.part_of_id is not None:
-        raise Refused(f"{whole.reference} is a part itself, and parts have no parts: name its whole.")
+        words = later("%(reference)s is a part itself, and parts have no parts: name its whole.")
+        raise Refused(words, reference=whole.reference)
     if whole.status == Status.archived:
-        raise Refused(f"{whole.reference} is archived: restore it first.")
+        raise Refused("%(reference)s is archived: restore it first.", reference=whole.reference)
     if subject_id is not None and count_parts(act, subject_id):
         raise Refused("The entry has parts itself, and parts have no parts: take them off first.")
     return thresholds.parse(due_from).text if due_from else None
@@ -52,7 +55,8 @@ def put_into(act: Act, subject: Subject, part_of_id: int | None, due_from: str |
     distance = check_place(act, subject.site_id, part_of_id, due_from, subject.id)
     if distance and subject.recurrence:
         raise Refused(
-            f"{subject.reference} comes again by itself: take its recurrence off first, it comes with its whole."
+            "%(reference)s comes again by itself: take its recurrence off first, it comes with its whole.",
+            reference=subject.reference,
         )
     old = {name: getattr(subject, name) for name in PLACE}
     new = {"part_of_id": part_of_id, "due_from": distance}

@@ -17,12 +17,13 @@ from sqlalchemy.orm import Session
 
 from app.domain import calendars
 from app.domain.acts import Role, Status
-from app.domain.errors import Refused, quoted
+from app.domain.errors import Refused, UnusableZone, quoted
 from app.domain.folding import fold_address, fold_name
 from app.ledger.queue import changed
 from app.models import Member, MemberSite, Organisation, Post, Site, SitePost, Subject
 from app.operations import accounts, kinds, typed
 from app.operations.languages import check_language, of_new_people, set_language
+from app.operations.presence import check_here
 from app.operations.promises import take_back_promises
 from app.operations.typed import iso
 from app.trail.act import Act
@@ -156,6 +157,14 @@ def site_today(act: Act, site_id: int) -> dt.date:
     """The date at the site. Raises UnusableZone, never falls back to UTC."""
     zone = act.session.scalars(select(Site.timezone).where(Site.org_id == act.org, Site.id == site_id)).one()
     return calendars.today(act.now, zone)
+
+
+def known_day(act: Act, site_id: int) -> dt.date:
+    """The date at the site, by which it is judged who is here; of UTC where the site has none, which dates no alert."""
+    try:
+        return site_today(act, site_id)
+    except UnusableZone:
+        return act.now.date()
 
 
 def add_member(
@@ -297,16 +306,20 @@ def assign_post(
 ) -> bool:
     """Let the member hold the post at the site, both days included, from the site's today if no day is given.
 
-    Several people may hold it at once. Periods of one person that overlap are one holding: it keeps the earlier first
-    day and gets the new last day, which is how it is ended or prolonged.
+    Refused for who is gone by the first day, unless it only ends earlier. Several people may hold it at once.
+    Periods of one person that overlap are one holding: it keeps the earlier first day and gets the new last day,
+    which is how it is ended or prolonged.
     """
     today = site_today(act, site_id)
     first = from_on or today
     if until_on is not None and until_on < first:
         raise Refused(f"The last day {until_on} is before the first day {first}: correct one of them.")
-    check_may_see(act, _locked_member(act, member_id), _locked_site(act, site_id))
+    member = _locked_member(act, member_id)
+    check_may_see(act, member, _locked_site(act, site_id))
     key = {"org_id": act.org, "site_id": site_id, "post_id": post_id, "member_id": member_id}
     held = _overlapping(act, key, first, until_on)
+    if held is None or not _is_shorter(held, until_on):
+        check_here(member, first)
     old = None if held is None else [iso(held.from_on), iso(held.until_on)]
     if held is None:
         held = SitePost(**key, from_on=first, until_on=until_on)
@@ -317,6 +330,11 @@ def assign_post(
     _wake(act, today, held)
     act.record("post_assigned", post_id=post_id, member_id=member_id, site_id=site_id, old=old, new=new)
     return True
+
+
+def _is_shorter(held: SitePost, until_on: dt.date | None) -> bool:
+    """Whether nobody holds it one day longer by this: so it can be ended for somebody who is gone."""
+    return until_on is not None and (held.until_on is None or until_on <= held.until_on)
 
 
 def end_post(act: Act, post_id: int, member_id: int, site_id: int, from_on: dt.date, until_on: dt.date) -> bool:

@@ -14,18 +14,21 @@ def ask(act: Act, obligation: Obligation, subject: Subject) -> None:
     needed = select(Kind.proof_needed).where(Kind.org_id == act.org, Kind.id == subject.kind_id)
     if act.session.scalars(needed).one() and not is_there(act, obligation):
         raise Refused(
-            f"Proof is needed to close the deadline {obligation.due_on} of {subject.reference} as done: give the "
-            "number or the file of a paper."
+            "Proof is needed to close the deadline %(day)s of %(reference)s as done: give the number or the file of a "
+            "paper.",
+            day=obligation.due_on,
+            reference=subject.reference,
         )
 
 
 def is_there(act: Act, obligation: Obligation) -> bool:
     """Whether a paper of this deadline stands, or an accepted answer brought a file.
 
-    A paper that was entered in error proves nothing.
+    A paper that was entered in error proves nothing, nor does one of a deadline that was not done after all.
     """
     papers = select(Document.id).where(Document.org_id == act.org, Document.subject_id == obligation.subject_id)
-    own = papers.where(Document.obligation_id == obligation.id, Document.withdrawn_at.is_(None))
+    standing = (Document.withdrawn_at.is_(None), Document.disproved_at.is_(None))
+    own = papers.where(Document.obligation_id == obligation.id, *standing)
     return act.session.scalars(own.limit(1)).one_or_none() is not None or has_accepted_file(act, obligation.id)
 
 

@@ -24,12 +24,14 @@ from app.ledger.queue import changed
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.models import Kind, Member, Obligation, Site, Subject
-from app.operations import typed
+from app.operations import rhythms, typed
 from app.operations.obligations import open_obligation
 from app.operations.parts import check_place, count_parts
-from app.operations.people import check_may_see, find_site, may_see, site_today
+from app.operations.people import check_may_see, find_site, known_day, may_see, site_today
+from app.operations.presence import check_here
 from app.operations.typed import iso
 from app.trail.act import Act
+from app.wording import later
 
 NOW, NEXT = "now", "next"  # Where a start begins: with what has crossed already, or with what crosses next.
 
@@ -42,11 +44,13 @@ def find_subject(act: Act, reference: str, site: str | None = None) -> Subject:
         query = query.where(Subject.site_id == find_site(act, site).id)
     found = list(act.session.scalars(query))
     if not found:
-        raise Refused(f"There is no entry {quoted(reference.strip())}: look for its reference in the register.")
+        words = later("There is no entry %(reference)s: look for its reference in the register.")
+        raise Refused(words, reference=quoted(reference.strip()))
     if len(found) > 1:
         at = select(Site.name).where(Site.org_id == act.org, Site.id.in_([one.site_id for one in found]))
         sites = ", ".join(act.session.scalars(at.order_by(Site.name)))
-        raise Refused(f"{quoted(reference.strip())} is at several sites: name one with --site: {sites}.")
+        words = later("%(reference)s is at several sites: name one with --site: %(sites)s.")
+        raise Refused(words, reference=quoted(reference.strip()), sites=sites)
     return found[0]
 
 
@@ -82,14 +86,15 @@ class Entry:
 def add_subject(act: Act, entry: Entry) -> int:
     """Add the entry, with one open obligation if it has a due date.
 
-    Refused for a reference that the site already has, and for an owner or holder who may not see the site.
+    Refused for a reference that the site already has, and for an owner or holder who is gone or may not see the site.
     """
     site = _open_site(act, entry.site_id)
     if entry.owner_member_id is not None and entry.owner_post_id is not None:
-        raise Refused(f"{quoted(entry.reference)} names a person and a post as responsible: leave one out.")
+        words = later("%(reference)s names a person and a post as responsible: leave one out.")
+        raise Refused(words, reference=quoted(entry.reference))
     for member_id in (entry.owner_member_id, entry.holder_id):
         if member_id is not None:
-            check_may_see(act, _member(act, member_id), site)
+            _check_assignable(act, site, member_id)
     if entry.due_from and entry.due_on is not None:
         raise Refused("The due date is a day of its own, or follows that of the whole: leave one of the two out.")
     if entry.due_from and entry.recurrence:
@@ -99,7 +104,8 @@ def add_subject(act: Act, entry: Entry) -> int:
     adding = insert(Subject).values(org_id=act.org, **stored).on_conflict_do_nothing().returning(Subject.id)
     subject_id = act.session.scalar(adding)
     if subject_id is None:
-        raise Refused(f"{site.name} has an entry {quoted(stored['reference'])} already: choose another reference.")
+        words = later("%(site)s has an entry %(reference)s already: choose another reference.")
+        raise Refused(words, site=site.name, reference=quoted(stored["reference"]))
     changed(act, subject_id=subject_id)
     told = ("site_id", "kind_id", "reference", "title", "status", "owner_member_id", "owner_post_id", "holder_id",
             "part_of_id", "due_from")  # fmt: skip
@@ -121,20 +127,20 @@ def _with_rhythm(act: Act, entry: Entry) -> Entry:
 def _stored(entry: Entry) -> dict[str, Any]:
     """The columns of a new subject, cleaned and checked."""
     columns = {name: value for name, value in vars(entry).items() if name not in ("due_on", "comes_as_kind")}
-    reference = typed.reference(entry.reference, "The reference")
+    reference = typed.reference(entry.reference, later("The reference"))
     return columns | {
         "reference": reference,
         "reference_key": fold_reference(reference),
-        "title": typed.text(entry.title or reference, "The title", typed.LONGEST_TITLE),
-        "status": typed.code(Status, entry.status, "a status"),
+        "title": typed.text(entry.title or reference, later("The title"), typed.LONGEST_TITLE),
+        "status": typed.code(Status, entry.status, later("a status")),
         **typed.rhythm(entry.recurrence, entry.recurrence_basis),
-        "legal_basis": clean_text(entry.legal_basis, "The legal basis", typed.LONGEST_NOTE),
+        "legal_basis": clean_text(entry.legal_basis, later("The legal basis"), typed.LONGEST_NOTE),
         "notes": typed.note(entry.notes),
     }
 
 
 def retitle(act: Act, subject: Subject, title: str) -> bool:
-    new = typed.text(title, "The title", typed.LONGEST_TITLE)
+    new = typed.text(title, later("The title"), typed.LONGEST_TITLE)
     old = _locked(act, subject).title
     if old == new:
         return False
@@ -158,7 +164,7 @@ def amend(
     said = {
         "kind_id": kind_id,
         **typed.rhythm(recurrence, recurrence_basis),
-        "legal_basis": clean_text(legal_basis, "The legal basis", typed.LONGEST_NOTE),
+        "legal_basis": clean_text(legal_basis, later("The legal basis"), typed.LONGEST_NOTE),
         "notes": typed.note(notes),
     }
     _locked(act, subject)
@@ -173,6 +179,7 @@ def amend(
     changed(act, subject_id=subject.id)
     act.record("subject_changed", subject_id=subject.id, old=old, new=new)
     if new.keys() & {"recurrence", "recurrence_basis"}:
+        rhythms.let_go(act, [subject.id])
         subject.series_through = subject.series_next = None  # From now on, by the day that it was counted from.
         _go_on(act, subject)
     return True
@@ -201,7 +208,7 @@ def assign(act: Act, subject: Subject, *, member_id: int | None = None, post_id:
     if old == new:
         return False
     if member_id is not None:
-        _check_assignable(act, subject, member_id)
+        _check_assignable(act, _site(act, subject.site_id), member_id)
     subject.owner_member_id, subject.owner_post_id = member_id, post_id
     changed(act, subject_id=subject.id)
     act.record("subject_assigned", subject_id=subject.id, old=old, new=new)
@@ -213,30 +220,31 @@ def assign_holder(act: Act, subject: Subject, member_id: int | None) -> bool:
     if old == member_id:
         return False
     if member_id is not None:
-        _check_assignable(act, subject, member_id)
+        _check_assignable(act, _site(act, subject.site_id), member_id)
     subject.holder_id = member_id
     changed(act, subject_id=subject.id)
     act.record("holder_assigned", subject_id=subject.id, old=old, new=member_id)
     return True
 
 
-def _check_assignable(act: Act, subject: Subject, member_id: int) -> None:
+def _check_assignable(act: Act, site: Site, member_id: int) -> None:
     member = _member(act, member_id)
-    if not member.is_active:
-        raise Refused(f"{member.name} is disabled: choose somebody else, or enable them first.")
-    check_may_see(act, member, _site(act, subject.site_id))
+    check_here(member, known_day(act, site.id))
+    check_may_see(act, member, site)
 
 
 def snooze(act: Act, subject: Subject, until: dt.date, reason: str | None, note: str = "") -> bool:
     """Keep thresholds before the due date silent until the start of this day; the due date stays."""
-    why, noted = typed.code(SnoozeReason, reason, "a reason for snoozing"), typed.note(note)
+    why, noted = typed.code(SnoozeReason, reason, later("a reason for snoozing")), typed.note(note)
     _locked(act, subject)
     if subject.status == Status.archived:
-        raise Refused(f"{subject.reference} is archived and tells nobody: restore it first.")
+        raise Refused("%(reference)s is archived and tells nobody: restore it first.", reference=subject.reference)
     today = site_today(act, subject.site_id)
     if until <= today:
-        raise Refused(f"A snooze until {until} is over already: today is {today} at the site.")
-    return _snoozed(act, subject, typed.register_day(until, "The day"), "subject_snoozed", reason=why, note=noted)
+        words = later("A snooze until %(until)s is over already: today is %(today)s at the site.")
+        raise Refused(words, until=until, today=today)
+    day = typed.register_day(until, later("The day"))
+    return _snoozed(act, subject, day, "subject_snoozed", reason=why, note=noted)
 
 
 def end_snooze(act: Act, subject: Subject) -> bool:
@@ -257,7 +265,7 @@ def _snoozed(act: Act, subject: Subject, until: dt.date | None, event: str, **de
 
 
 def archive(act: Act, subject: Subject, reason: str | None, note: str = "") -> bool:
-    why, noted = typed.code(ArchiveReason, reason, "a reason for archiving"), typed.note(note)
+    why, noted = typed.code(ArchiveReason, reason, later("a reason for archiving")), typed.note(note)
     _locked(act, subject)
     return _become(act, subject, Status.archived, "subject_archived", reason=why, note=noted)
 
@@ -265,7 +273,7 @@ def archive(act: Act, subject: Subject, reason: str | None, note: str = "") -> b
 def take_out_of_service(act: Act, subject: Subject, note: str = "") -> bool:
     noted = typed.note(note)
     if _locked(act, subject).status == Status.archived:
-        raise Refused(f"{subject.reference} is archived: restore it first.")
+        raise Refused("%(reference)s is archived: restore it first.", reference=subject.reference)
     return _become(act, subject, Status.out_of_service, "subject_out_of_service", note=noted)
 
 
@@ -273,16 +281,19 @@ def restore(act: Act, subject: Subject, note: str = "") -> bool:
     """Watch again what was archived or out of service."""
     noted = typed.note(note)
     if _locked(act, subject).status == Status.draft:
-        raise Refused(f"{subject.reference} is a draft: release it instead.")
+        raise Refused("%(reference)s is a draft: release it instead.", reference=subject.reference)
     return _watched_again(act, subject, "subject_restored", note=noted) is not None
 
 
 def release(act: Act, subject: Subject, start: str = NOW) -> bool:
     """Watch a draft. With start `next` it tells nothing of what has crossed already."""
     if start not in (NOW, NEXT):
-        raise Refused(f"{quoted(start)} is not a start: write one of {NOW}, {NEXT}.")
+        raise Refused("%(start)s is not a start: write %(now)s or %(next)s.", start=quoted(start), now=NOW, next=NEXT)
     if _locked(act, subject).status not in (Status.draft, Status.watched):
-        raise Refused(f"{subject.reference} is {subject.status} and no draft: restore it instead.")
+        words = later("%(reference)s is out of service and no draft: restore it instead.")
+        if subject.status == Status.archived:
+            words = later("%(reference)s is archived and no draft: restore it instead.")
+        raise Refused(words, reference=subject.reference)
     came = _watched_again(act, subject, "subject_released", start=start)
     if came is None:
         return False
@@ -309,6 +320,17 @@ def _become(act: Act, subject: Subject, status: Status, event: str, **detail: An
     return True
 
 
+def _refuse_blind(act: Act, subject: Subject, site: Site) -> None:
+    """Whoever is named in an entry may see its site."""
+    people = [_member(act, who) for who in {subject.owner_member_id, subject.holder_id} if who is not None]
+    blind = sorted(one.name for one in people if not may_see(act, one.id, site.id))
+    words = later("%(name)s may not see site %(site)s: assign %(reference)s to somebody else first.")
+    if len(blind) > 1:
+        words = later("%(name)s and %(other)s may not see site %(site)s: assign %(reference)s to somebody else first.")
+    if blind:
+        raise Refused(words, name=blind[0], other=blind[-1], site=site.name, reference=subject.reference)
+
+
 def move_to_site(act: Act, subject: Subject, site_id: int) -> bool:
     """Move the entry; its due dates stay the same dates, read in the new site's calendar from now on."""
     old = _locked(act, subject).site_id
@@ -316,17 +338,15 @@ def move_to_site(act: Act, subject: Subject, site_id: int) -> bool:
         return False
     site = _open_site(act, site_id)
     if subject.part_of_id is not None or count_parts(act, subject.id):
-        raise Refused(f"{subject.reference} is a part of another entry, or has parts: they stay at one site.")
-    people = [_member(act, who) for who in {subject.owner_member_id, subject.holder_id} if who is not None]
-    blind = " and ".join(sorted(one.name for one in people if not may_see(act, one.id, site_id)))
-    if blind:
-        raise Refused(f"{blind} may not see site {site.name}: assign {subject.reference} to somebody else first.")
-    refusal = f"{site.name} has an entry {quoted(subject.reference)} already: give one of them another reference."
+        words = later("%(reference)s is a part of another entry, or has parts: they stay at one site.")
+        raise Refused(words, reference=subject.reference)
+    _refuse_blind(act, subject, site)
+    taken = later("%(site)s has an entry %(reference)s already: give one of them another reference.")
     try:
         with act.session.begin_nested():
             subject.site_id = site_id
     except IntegrityError:
-        raise Refused(refusal) from None
+        raise Refused(taken, site=site.name, reference=quoted(subject.reference)) from None
     changed(act, subject_id=subject.id)
     act.record("subject_moved", subject_id=subject.id, old=old, new=site_id)
     return True
@@ -335,7 +355,7 @@ def move_to_site(act: Act, subject: Subject, site_id: int) -> bool:
 def _open_site(act: Act, site_id: int) -> Site:
     site = _site(act, site_id)
     if site.archived_at is not None:
-        raise Refused(f"The site {site.name} is archived: choose another.")
+        raise Refused("The site %(site)s is archived: choose another.", site=site.name)
     return site
 
 

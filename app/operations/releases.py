@@ -18,6 +18,7 @@ from app.ledger.scan import look
 from app.ledger.site_days import read_site_days
 from app.ledger.start import hold_back, hold_back_raised
 from app.operations.imports import NEXT, NOW, queue
+from app.operations.undone import undone
 from app.trail.act import Act
 
 MOST_PREVIEWED = 20_000  # Drafts of one import whose alerts are worked out on a page; it takes five seconds.
@@ -109,10 +110,6 @@ class Preview:
         return self.drafts - len({alert.subject_id for alert in self.alerts or () if alert.people})
 
 
-class _Undone(Exception):
-    """Leaves a savepoint, so that nothing of it stays."""
-
-
 def drafts_of(act: Act, import_run_id: int) -> list[int]:
     """The entries that the import has made or brought back, and that nobody has released yet."""
     return [row.id for row in act.run(DRAFTS, {"import_run": import_run_id})]
@@ -129,13 +126,9 @@ def preview_release(act: Act, import_run_id: int) -> Preview:
         return Preview(len(drafts), None if drafts else [])
     alerts: list[Alert] = []
     since = act.run(LAST_EVENT).scalar_one()
-    try:
-        with act.session.begin_nested():
-            release_drafts(act, import_run_id, NOW)
-            alerts = raised(act, drafts, since)
-            raise _Undone
-    except _Undone:
-        act.session.expire_all()
+    with undone(act):
+        release_drafts(act, import_run_id, NOW)
+        alerts = raised(act, drafts, since)
     return Preview(len(drafts), alerts)
 
 
@@ -159,7 +152,7 @@ def release_drafts(act: Act, import_run_id: int, start: str = NOW) -> Sequence[i
     Raises Refused if none is left, and for an import that was entered in error.
     """
     if start not in (NOW, NEXT):
-        raise Refused(f"{quoted(start)} is not a start: write {NOW} or {NEXT}.")
+        raise Refused("%(start)s is not a start: write %(now)s or %(next)s.", start=quoted(start), now=NOW, next=NEXT)
     if is_in_error(act, import_run_id):
         raise Refused("This import was entered in error: what is left of it is released entry by entry.")
     facts = {"ids": drafts_of(act, import_run_id), "import_run": import_run_id, "start": start}

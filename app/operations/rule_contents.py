@@ -31,7 +31,9 @@ from app.models import (
     Subject,
 )
 from app.operations import typed
+from app.operations.absences import days_of_today
 from app.operations.kinds import clean_name, find_or_make, key_of
+from app.operations.presence import check_here
 from app.trail.act import Act
 
 STARTS = ("now", "next")
@@ -134,6 +136,22 @@ class Words:
             if not found:
                 raise Refused(f"the reference {quoted(text)} exists at several sites: name the sites of this rule.")
         return found
+
+    def check_here(self, rule: str, old: Content | None, new: Content) -> None:
+        """Raise RefusedRule if it newly names a person who is gone at one of the sites. Whom it named already stays."""
+        named = {"to": new.recipients - (old.recipients if old else frozenset())}
+        fallback = new.fallback if old is None or new.fallback != old.fallback else None
+        named["fallback"] = frozenset({fallback} if fallback else ())
+        day = days_of_today(self.act)[1]
+        for part, texts in named.items():
+            for text in sorted(texts):
+                route, _, name = text.partition(":")
+                if route != recipients.MEMBER:
+                    continue
+                try:
+                    check_here(self.act.session.get_one(Member, (self.act.org, self.members[name.lower()])), day)
+                except Refused as refused:
+                    raise RefusedRule(rule, str(refused), part) from None
 
     def in_trail(self, recipient: str) -> str:
         """A recipient as the trail keeps it: people by id (P7)."""

@@ -171,6 +171,7 @@ def change(words: Words, rule: AlertRule, contents: dict[int, Content], text: Ru
     """Make a rule that exists mean what the text says; with start "next", nothing that it newly reaches is told."""
     act, old = words.act, contents[rule.id]
     new, made = resolve(words, text, old.subjects)
+    words.check_here(text.name, old, new)
     applied.kinds_made.extend(made)
     parts = differing(old, new)
     if not parts:
@@ -209,6 +210,7 @@ def create(
     """Make a new rule. Raises Refused if an active one does the same already: it was probably given a new name."""
     act = words.act
     new, made = resolve(words, text, ())
+    words.check_here(text.name, None, new)
     applied.kinds_made.extend(made)
     for twin in kept.values():
         if twin.is_active and contents[twin.id] == new:

@@ -28,7 +28,7 @@ def ask_for_trial(act: Act, member_id: int, chosen: Settings) -> int:
         raise Refused(NOT_PRESENT)
     if not member.email:
         raise Refused(NO_ADDRESS)
-    of_member = (MailTrial.org_id == act.org, MailTrial.member_id == member_id)
+    of_member = (MailTrial.org_id == act.org, MailTrial.member_id == member_id, MailTrial.note.is_(None))
     last = act.session.execute(select(func.max(MailTrial.asked_at)).where(*of_member)).scalar()
     if last is not None and act.now - last < ONE_EVERY:
         raise Refused(TOO_SOON)

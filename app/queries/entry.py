@@ -43,6 +43,8 @@ class Deadline:
     ask_again_on: dt.date | None
     filing_ended_on: dt.date | None
     filing_result: str | None
+    whole_due_on: dt.date | None = None  # Of the deadline of its whole that it followed, where that is closed, and how.
+    whole_outcome: str | None = None
     filing_entered_at: dt.datetime | None = None  # When somebody noted that it was filed.
 
     @property
@@ -125,7 +127,7 @@ class Entry:
 
     def proof_of(self, obligation_id: int) -> Paper | None:
         """The last paper with which a deadline was renewed, or which proves it."""
-        closing = (one for one in self.papers if one.obligation_id == obligation_id and not one.withdrawn_at)
+        closing = (one for one in self.papers if one.obligation_id == obligation_id and one.proves)
         return next(closing, None)
 
     def deadline(self, obligation_id: int) -> Deadline | None:
@@ -172,14 +174,15 @@ def _facts(sight: Sight, subject_id: int) -> Any:
 
 
 def _deadlines(session: Session, org: int, subject_id: int) -> list[Deadline]:
-    one, closer = Obligation, Member
+    one, closer, whole = Obligation, Member, aliased(Obligation)
     query = (
         select(
             one.id, one.due_on, one.first_due_on, one.met_on, one.closed_at, closer.name, one.outcome, one.reason,
             one.note, one.filed_on, one.filed_reference, one.in_force_meanwhile, one.ask_again_on,
-            one.filing_ended_on, one.filing_result,
+            one.filing_ended_on, one.filing_result, whole.due_on, whole.outcome,
         )
         .outerjoin(closer, and_(closer.org_id == org, closer.id == one.closed_by))
+        .outerjoin(whole, and_(whole.org_id == org, whole.id == one.follows_id, whole.closed_at.is_not(None)))
         .where(one.org_id == org, one.subject_id == subject_id)
         .order_by(one.due_on)
     )  # fmt: skip

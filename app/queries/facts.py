@@ -280,10 +280,12 @@ def read_facts(session: Session, org: int) -> Facts:
     """The register and the whole ledger of the organisation, as the transaction sees them."""
     return Facts(
         register=read_register(session, org),
-        claims=_rows(session, org, NotificationLedger, ClaimRow),
-        deliveries=_rows(session, org, Delivery, DeliveryRow),
-        answers=_rows(session, org, Acknowledgement, AnswerRow),
-        handed_over=_rows(session, org, AuditEvent, HandingOverRow, {"type": HANDED_OVER, "subject_id": disowned(org)}),
+        claims=read_rows(session, org, NotificationLedger, ClaimRow),
+        deliveries=read_rows(session, org, Delivery, DeliveryRow),
+        answers=read_rows(session, org, Acknowledgement, AnswerRow),
+        handed_over=read_rows(
+            session, org, AuditEvent, HandingOverRow, {"type": HANDED_OVER, "subject_id": disowned(org)}
+        ),
         people=read_people(session, org),
     )
 
@@ -301,15 +303,15 @@ def disowned(org: int) -> Select[Any]:
 def read_register(session: Session, org: int, subject_ids: Ids | None = None) -> Register:
     """All of it; or, for a page that shows a few entries or one site, these alone with their deadlines."""
     return Register(
-        sites=_rows(session, org, Site, SiteRow),
-        subjects=_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
-        obligations=_rows(session, org, Obligation, ObligationRow, {"subject_id": subject_ids}),
-        rules=_rows(session, org, AlertRule, RuleRow),
-        thresholds=_rows(session, org, RuleThreshold, ThresholdRow),
-        rule_kinds=_rows(session, org, RuleKind, RuleKindRow),
-        rule_sites=_rows(session, org, RuleSite, RuleSiteRow),
-        rule_subjects=_rows(session, org, RuleSubject, RuleSubjectRow),
-        days_off=_rows(session, org, DayOff, DayOffRow),
+        sites=read_rows(session, org, Site, SiteRow),
+        subjects=read_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
+        obligations=read_rows(session, org, Obligation, ObligationRow, {"subject_id": subject_ids}),
+        rules=read_rows(session, org, AlertRule, RuleRow),
+        thresholds=read_rows(session, org, RuleThreshold, ThresholdRow),
+        rule_kinds=read_rows(session, org, RuleKind, RuleKindRow),
+        rule_sites=read_rows(session, org, RuleSite, RuleSiteRow),
+        rule_subjects=read_rows(session, org, RuleSubject, RuleSubjectRow),
+        days_off=read_rows(session, org, DayOff, DayOffRow),
     )
 
 
@@ -317,18 +319,18 @@ def read_people(session: Session, org: int) -> People:
     of_org = select(Member.account_id).where(Member.org_id == org)
     accounts = session.execute(select(Account.id, Account.is_active).where(Account.id.in_(of_org)))
     return People(
-        members=_rows(session, org, Member, MemberRow),
+        members=read_rows(session, org, Member, MemberRow),
         accounts=[AccountRow(*row) for row in accounts],
-        member_sites=_rows(session, org, MemberSite, MemberSiteRow),
-        member_kinds=_rows(session, org, MemberKind, MemberKindRow),
-        posts=_rows(session, org, Post, PostRow),
-        site_posts=_rows(session, org, SitePost, SitePostRow),
-        recipients=_rows(session, org, RuleRecipient, RecipientRow),
-        absences=_rows(session, org, Absence, AbsenceRow),
+        member_sites=read_rows(session, org, MemberSite, MemberSiteRow),
+        member_kinds=read_rows(session, org, MemberKind, MemberKindRow),
+        posts=read_rows(session, org, Post, PostRow),
+        site_posts=read_rows(session, org, SitePost, SitePostRow),
+        recipients=read_rows(session, org, RuleRecipient, RecipientRow),
+        absences=read_rows(session, org, Absence, AbsenceRow),
     )
 
 
-def _rows(
+def read_rows(
     session: Session,
     org: int,
     table: type[Base],

@@ -47,6 +47,25 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD}
        or exists (select from member_kind v
                   where v.org_id = :org and v.member_id = :member and v.kind_id = s.kind_id))"""
 
+# Told in the place of people who are back, each of whom has taken it up, and answered by the reader with nothing: it is
+# no more than history to whoever stood in.
+GIVEN_BACK = """(x.because = 'cover'
+    and not exists (
+      select from unnest(x.covers_id || x.also_covers) as v (id)
+      where exists (select from absence a
+                    where a.org_id = :org and a.member_id = v.id and a.cancelled_at is null
+                      and d.today between a.from_on and a.until_on)
+         or not exists (select from acknowledgement k
+                        join notification_ledger n on n.org_id = :org and n.id = k.claim_id
+                        where k.org_id = :org and n.obligation_id = l.obligation_id and k.member_id = v.id
+                          and k.taken_back_at is null and k.sent_back_at is null
+                          and k.answer not in ('not_mine', 'help')))
+    and not exists (
+      select from acknowledgement k
+      join notification_ledger n on n.org_id = :org and n.id = k.claim_id
+      where k.org_id = :org and n.obligation_id = l.obligation_id and k.member_id = :member
+        and k.taken_back_at is null and k.sent_back_at is null))"""
+
 ALERTS = f"""
 with {REACH}, wanted as materialized ({WANTED})
 select distinct on (l.id) l.id as claim_id, l.subject_id, l.due_on, l.threshold, l.crossed_on, l.reference, l.title,
@@ -65,7 +84,7 @@ join obligation o on o.org_id = :org and o.id = l.obligation_id
 join kind k on k.org_id = :org and k.id = s.kind_id
 join alert_rule r on r.org_id = :org and r.id = l.rule_id
 join member m on m.org_id = :org and m.id = x.recipient_id
-where x.org_id = :org and x.recipient_id = :member and {TOLD}
+where x.org_id = :org and x.recipient_id = :member and {TOLD} and not {GIVEN_BACK}
   and (cast(:claim as bigint) is null or (l.subject_id, l.due_on) in (
          select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))
 order by l.id, x.channel = 'in_app' desc, x.id"""

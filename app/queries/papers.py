@@ -48,9 +48,15 @@ class Paper:
     added_by: str | None
     withdrawn_at: dt.datetime | None
     withdrawn_by: str | None
+    disproved_at: dt.datetime | None
     replaces: str | None
     replaced_by: str | None
     files: Sequence[File]
+
+    @property
+    def proves(self) -> bool:
+        """Whether it proves its deadline, if it has one."""
+        return self.withdrawn_at is None and self.disproved_at is None
 
     @property
     def is_current(self) -> bool:
@@ -88,8 +94,8 @@ def read_papers(session: Session, org: int, subject_id: int) -> list[Paper]:
     query = (
         select(
             one.id, one.number, one.issuer, one.issued_on, one.valid_from, one.valid_until, one.note,
-            one.obligation_id, one.is_proof, one.added_at, adder.name, one.withdrawn_at, remover.name, before.number,
-            later.number,
+            one.obligation_id, one.is_proof, one.added_at, adder.name, one.withdrawn_at, remover.name,
+            one.disproved_at, before.number, later.number,
         )
         .outerjoin(before, and_(before.org_id == org, before.id == one.replaces_id))
         .outerjoin(later, _replaces(org, later, one))

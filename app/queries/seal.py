@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import and_, select
@@ -27,8 +28,17 @@ class SealState:
     def short_root(self) -> str:
         return self.root[:SHORT]
 
+    def waits_for(self, now: dt.datetime) -> int | None:
+        """Seconds since the first event that is not sealed yet; None if all are."""
+        return None if self.waits_since is None else max(0, int((now - self.waits_since).total_seconds()))
+
     def is_late(self, now: dt.datetime) -> bool:
         return self.waits_since is not None and now - self.waits_since > UNSEALED_AT_MOST
+
+
+def is_sealing(sealed_at: Iterable[dt.datetime | None], now: dt.datetime) -> bool:
+    """Whether one of the schedulers has sealed all there was within the last minute."""
+    return any(at is not None and now - at <= UNSEALED_AT_MOST for at in sealed_at)
 
 
 def read_seal(session: Session, org: int) -> SealState:

@@ -45,7 +45,7 @@ def read_last_trial(session: Session, org: int) -> Trial | None:
     query = (
         select(MailTrial, Member.name)
         .join(Member, (Member.org_id == MailTrial.org_id) & (Member.id == MailTrial.member_id))
-        .where(MailTrial.org_id == org)
+        .where(MailTrial.org_id == org, MailTrial.note.is_(None))
         .order_by(MailTrial.asked_at.desc(), MailTrial.id.desc())
         .limit(1)
     )

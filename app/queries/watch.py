@@ -52,6 +52,7 @@ class SchedulerWatch:
     alive: bool
     scanned_at: dt.datetime | None
     fault: str | None
+    sealed_at: dt.datetime | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def read_schedulers(session: Session, now: dt.datetime) -> list[SchedulerWatch]:
         age = max(now - row.heartbeat_at, dt.timedelta())
         alive = row.stopped_at is None and age < ALIVE_WITHIN
         facts = (str(row.id), row.host, row.pid, row.started_at, row.heartbeat_at)
-        rows.append(SchedulerWatch(*facts, int(age.total_seconds()), alive, row.scanned_at, row.fault))
+        rows.append(SchedulerWatch(*facts, int(age.total_seconds()), alive, row.scanned_at, row.fault, row.sealed_at))
     return rows
 
 

@@ -23,6 +23,7 @@ from app.exports.report.report import Report, read_report, seal_first
 from app.operations.export_runs import LARGEST_KEPT, TOO_LARGE, Made, Order
 from app.queries.report.names import names_of_asked, names_of_kinds, read_asker, read_place
 from app.queries.report.scope import Asked, Scope
+from app.queries.report.sealed import read_size
 from app.queries.sight import read_sight
 from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
 from app.trail.act import Act
@@ -66,7 +67,8 @@ def gather_sealed(org: int, report: Report, reported: int, folder: Path) -> tupl
     if seal is None:
         raise Refused("Nothing has happened yet, so there is nothing to verify: take xlsx, pdf or csv.")
     with transaction(org, WEB, snapshot=True) as session:
-        return gather(session, report, origin(signer.name, org), seal.size, reported, folder), signer
+        size = read_size(session, org)  # Of this moment, as are the leaves: what removes some was sealed with that.
+        return gather(session, report, origin(signer.name, org), size, reported, folder), signer
 
 
 def read(org: int, order: Order, seal: Seal | None, folder: Path, told: Told) -> Report:

@@ -31,6 +31,7 @@ BEAT = """
 update scheduler_process
 set heartbeat_at = :now, scanned_at = case when :scanned then :now else scanned_at end,
     delivered_at = case when :told then :now else delivered_at end,
+    sealed_at = case when :sealed then :now else sealed_at end,
     stopped_at = coalesce(stopped_at, case when :stopped then :now end), fault = :fault
 where id = :id"""
 
@@ -58,9 +59,9 @@ class Heartbeat:
             facts = {"id": self.id, "kind": kind, "host": socket.gethostname(), "pid": os.getpid(), "version": VERSION}
             session.execute(text(BORN), facts | {"now": self._now(session)})
 
-    def beat(self, *, scanned: bool = False, told: bool = False, stopped: bool = False) -> None:
+    def beat(self, *, scanned: bool = False, told: bool = False, sealed: bool = False, stopped: bool = False) -> None:
         with transaction(None, SCHEDULER) as session:
-            facts = {"scanned": scanned, "told": told, "stopped": stopped}
+            facts = {"scanned": scanned, "told": told, "sealed": sealed, "stopped": stopped}
             fault = "; ".join(sorted(self.faults.values())) or None
             session.execute(text(BEAT), facts | {"id": self.id, "now": self._now(session), "fault": fault})
 

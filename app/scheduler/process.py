@@ -33,7 +33,7 @@ from app.scheduler.heartbeat import Heartbeat, beat_every
 from app.scheduler.import_tick import Imports, tidy
 from app.scheduler.mail_tick import mail_tick
 from app.scheduler.rounds import in_transaction, organisations
-from app.scheduler.seal_tick import seal_tick
+from app.scheduler.seal_tick import ask_for_mails, seal_tick
 from app.scheduler.sender import Sender
 from app.scheduler.ticks import deliver_tick, scan_tick
 from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
@@ -43,6 +43,7 @@ log = structlog.get_logger()
 DRAIN_WITHIN = 3.0  # Seconds that a running tick may take to end; cut off, its transaction leaves nothing behind.
 IMPORT_EVERY = 1.0  # Seconds: a person waits before a page for it.
 SEAL_EVERY = 5.0  # Seconds at most: what happened stands unsealed no longer than that.
+CHECKPOINTS_EVERY = 600.0  # Seconds: what is mailed once a day need not be of its first minute.
 TIDY_EVERY = 3600.0  # Seconds: what is kept for days may go an hour late.
 SAY_SO_WITHIN = 2.0  # Seconds for the last words, which a lock or a lost database may hold up; `onus up` has 6.
 
@@ -100,7 +101,9 @@ def ticks_of(heartbeat: Heartbeat, senders: Sequence[Sender], imports: Imports, 
     ]
     ticks = [Tick(name, every, functools.partial(deed, heartbeat)) for name, every, deed in named]
     ticks += [Tick("import_once", IMPORT_EVERY, import_once(imports)), Tick("tidy_once", TIDY_EVERY, tidy)]
-    ticks.append(Tick("seal_once", min(SEAL_EVERY, settings().deliver_every), seal_once))
+    sealing = functools.partial(seal_once, heartbeat)
+    ticks.append(Tick("seal_once", min(SEAL_EVERY, settings().deliver_every), sealing))
+    ticks.append(Tick("checkpoints_once", CHECKPOINTS_EVERY, checkpoints_once))
     ticks.append(Tick("export_once", IMPORT_EVERY, export_once(exports)))
     mail = [functools.partial(mail_once, heartbeat, sender) for sender in senders]
     return ticks + [Tick(f"mail_once_{n}", settings().deliver_every, deed) for n, deed in enumerate(mail, 1)]
@@ -175,10 +178,16 @@ def import_once(imports: Imports) -> Callable[[], None]:
     return deed
 
 
-def seal_once() -> None:
+def seal_once(heartbeat: Heartbeat) -> None:
     done = seal_tick()
+    heartbeat.beat(sealed=not done.errors)
     if done.sealed or done.errors:
         log.info("sealed", events=done.sealed, errors=len(done.errors))
+
+
+def checkpoints_once() -> None:
+    if asked := ask_for_mails():
+        log.info("checkpoints_asked", mails=asked)
 
 
 def export_once(exports: Exports) -> Callable[[], None]:

@@ -13,6 +13,7 @@ import structlog
 from app import clock
 from app.config import settings
 from app.database import SCHEDULER, transaction
+from app.ledger.checkpoint_mails import ask_for_checkpoints
 from app.scheduler.rounds import in_transaction, organisations, refuse_lost_database, worded
 from app.trail import seal as sealing
 from app.trail.act import SCHEDULER as SCHEDULER_ACTOR
@@ -54,6 +55,23 @@ def seal_all(org: int, slug: str, actor: str, signer: Signer, done: SealTick) ->
         done.checkpoints[slug] = made
         if made.events < sealing.MOST:
             return
+
+
+def ask_for_mails() -> int:
+    """Ask for today's checkpoints by mail, in every organisation that wants them; how many. Again asks for none.
+
+    Without a mail server nothing is asked for: what waited until one is set up would be too old to be of use.
+    """
+    if settings().smtp_url is None:
+        return 0
+    asked = 0
+    for org, _ in organisations(None):
+        try:
+            asked += in_transaction(org, SCHEDULER_ACTOR, ask_for_checkpoints)
+        except Exception as fault:
+            refuse_lost_database(fault)
+            log.exception("checkpoint_mail_failed", org=org)
+    return asked
 
 
 def present_signer() -> Signer:

@@ -84,7 +84,7 @@ class Posting:
 
     def send(self) -> None:
         """Hand it over and write what came of it, whatever that is: it is not tried again."""
-        composed = compose_trial(self.letter(), self.sender.settings)
+        composed = compose_trial(self.letter(), self.sender.settings, self.trial.note)
         reply = composed if isinstance(composed, Reply) else self.handed_over(composed)
         end = TrialEnd.filed if is_filed(reply) else ENDS.get(reply.outcome)
         if end is not None:

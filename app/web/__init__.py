@@ -15,6 +15,7 @@ from app.web import (
     away,
     calendar_feed,
     calendar_pages,
+    checkpoints,
     errors,
     front,
     headers,
@@ -23,11 +24,10 @@ from app.web import (
     languages,
     my_alerts,
     phones,
-    rules,
+    rule_preview,
     session,
     settings_pages,
     today,
-    trail_exports,
     word_filters,
 )
 from app.web.access import refuse_unmarked_routes
@@ -66,7 +66,7 @@ def serve(app: Flask) -> None:
     app.jinja_env.globals.update(asset=assets.asset, pages_for=pages_for, own_pages_for=own_pages_for)
     app.jinja_env.globals.update(stops_of=stops_of, unread_count=unread_count)
     for module in (
-        assets, front, session, today, answer_checks, import_mistakes, rules, inbox, trail_exports, phones,
+        assets, front, session, today, answer_checks, import_mistakes, rule_preview, inbox, checkpoints, phones,
         calendar_pages, calendar_feed, away, my_alerts, settings_pages,
     ):  # fmt: skip
         app.register_blueprint(module.pages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flask import abort, request, url_for
+from flask import abort, request
 from flask.typing import ResponseReturnValue
 
 from app.exports.event_words import told_history
@@ -26,6 +26,7 @@ from app.web.filing_acts import FILING
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import asked_number, sight_of
 from app.web.paper_acts import PAPER_DEEDS, RENEWING
+from app.web.queue_acts import asked_back, way_back
 from app.web.tags import WHY_NOT, left_of, tags_of
 from app.web.typed_form import Form, was_done
 from app.wording import gettext
@@ -82,7 +83,7 @@ def act(visit: Visit, subject_id: int, deed: str, obligation_id: int | None = No
     """The form of an act; where there is nothing to do any more, the entry as it is now."""
     wanted, call = called(visit, subject_id, deed, obligation_id)
     if not wanted.fits(call.entry, call.deadline):
-        return go_to(url_for("register.entry", slug=visit.place.slug, subject_id=subject_id))
+        return go_to(way_back(visit, subject_id))
     return act_form(wanted, deed, replace(call, form=Form(dict(wanted.holds(call)))))
 
 
@@ -94,7 +95,7 @@ def done(visit: Visit, subject_id: int, deed: str, obligation_id: int | None = N
     wanted, call = called(visit, subject_id, deed, obligation_id)
     call = replace(call, form=read_form(wanted.fields(call)))
     if was_done(visit.act, call.form, wanted.do(call), place):
-        return go_to(url_for("register.entry", slug=visit.place.slug, subject_id=subject_id))
+        return go_to(way_back(visit, subject_id))
     return act_form(wanted, deed, call)
 
 
@@ -120,4 +121,6 @@ def act_form(wanted: Deed, name: str, call: Call) -> ResponseReturnValue:
         fields=wanted.fields(call),
         form=call.form,
         says=wanted.says(call),
+        back=asked_back(),
+        there=way_back(call.visit, call.entry.id),
     )

@@ -16,13 +16,17 @@ from app.operations import register
 from app.queries.entry import Deadline, Entry
 from app.queries.sight import Sight
 from app.web.access import Visit
-from app.web.entry_fields import Field, Options, offered, typed_code, typed_day, words_of
+from app.web.entry_fields import Field, Options, offered, told, typed_code, typed_day, words_of
 from app.web.entry_people import candidates_for, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
+from app.wording import gettext, later
 from app.words import day
 
 Do = Callable[[], object]
-NOTE = Field("note", "Note", "area", hint="What a reader of the history should know.")
+
+
+def note() -> Field:
+    return Field("note", gettext("Note"), "area", hint=gettext("What a reader of the history should know."))
 
 
 @dataclass(frozen=True)
@@ -61,13 +65,13 @@ class Call:
     def day(self, name: str, missing: str | None = None) -> Any:
         return typed_day(self.form, name, missing)
 
-    def code(self, name: str, codes: Any, missing: str = "Choose a reason.") -> Any:
+    def code(self, name: str, codes: Any, missing: str = later("Choose a reason.")) -> Any:
         return typed_code(self.form, name, codes, missing)
 
 
 @dataclass(frozen=True)
 class Deed:
-    """One act: its words, its fields, what they hold at first, when it is offered, and what it does."""
+    """One act: its marked words, its fields, what they hold at first, when it is offered, and what it does."""
 
     title: str
     button: str
@@ -80,7 +84,7 @@ class Deed:
 
 
 def with_note(_: Call) -> Sequence[Field]:
-    return (NOTE,)
+    return (note(),)
 
 
 def is_alive(entry: Entry, _: Deadline | None) -> bool:
@@ -97,18 +101,19 @@ def has_status(*statuses: Status) -> Callable[[Entry, Deadline | None], bool]:
 
 
 def pause(call: Call) -> Do:
-    until = call.day("until", "Choose the day on which alerts go out again.")
+    until = call.day("until", later("Choose the day on which alerts go out again."))
     if until is not None and until <= call.today:
-        call.form.faults["until"] = f"Choose a day after today: at the site it is {day(call.today)}."
+        call.form.faults["until"] = gettext("Choose a day after today: at the site it is %(day)s.", day=day(call.today))
     reason = call.code("reason", SnoozeReason)
     return lambda: register.snooze(call.act, call.subject, until, reason, call.note)
 
 
-def pause_fields(_: Call) -> Sequence[Field]:
+def pause_fields() -> Sequence[Field]:
+    hint = gettext("The first day on which alerts go out again.")
     return (
-        Field("until", "Until", "day", hint="The first day on which alerts go out again.", is_required=True),
-        Field("reason", "Reason", "radio", words_of("snooze_reason", SnoozeReason)),
-        NOTE,
+        Field("until", gettext("Until"), "day", hint=hint, is_required=True),
+        Field("reason", gettext("Reason"), "radio", words_of("snooze_reason", SnoozeReason)),
+        note(),
     )
 
 
@@ -118,12 +123,12 @@ def archive(call: Call) -> Do:
 
 
 def archive_fields(_: Call) -> Sequence[Field]:
-    return (Field("reason", "Reason", "radio", words_of("archive_reason", ArchiveReason)), NOTE)
+    return (Field("reason", gettext("Reason"), "radio", words_of("archive_reason", ArchiveReason)), note())
 
 
 STARTS: Options = (
-    (register.NOW, "Now: what is due to be told already is told"),
-    (register.NEXT, "With the next alert: what is past already is not told"),
+    (register.NOW, later("Now: what is due to be told already is told")),
+    (register.NEXT, later("With the next alert: what is past already is not told")),
 )
 
 
@@ -135,7 +140,7 @@ def release(call: Call) -> Do:
 def move_site(call: Call) -> Do:
     chosen = offered(call.form, "site", other_sites(call))
     if not chosen:
-        call.form.faults["site"] = "Choose the site where it is from now on."
+        call.form.faults["site"] = gettext("Choose the site where it is from now on.")
     return lambda: register.move_to_site(call.act, call.subject, int(chosen))
 
 
@@ -144,12 +149,13 @@ def other_sites(call: Call) -> Options:
 
 
 def site_fields(call: Call) -> Sequence[Field]:
-    hint = "Due dates stay the same dates, in the calendar of the new site."
-    return (Field("site", "New site", "choice", other_sites(call), "Choose a site", hint, is_required=True),)
+    hint = gettext("Due dates stay the same dates, in the calendar of the new site.")
+    choose = gettext("Choose a site")
+    return (Field("site", gettext("New site"), "choice", other_sites(call), choose, hint, is_required=True),)
 
 
 def hand_over(call: Call) -> Do:
-    chosen = offered(call.form, "responsible", offered_owners(call), "Choose somebody of the list.")
+    chosen = offered(call.form, "responsible", offered_owners(call), later("Choose somebody of the list."))
     return lambda: register.assign(call.act, call.subject, **owner_of(chosen))
 
 
@@ -158,46 +164,54 @@ def offered_owners(call: Call) -> Options:
 
 
 def owner_fields(call: Call) -> Sequence[Field]:
-    hint = "Alerts that were not answered go to the new responsible, too."
-    return (Field("responsible", "Responsible", "choice", offered_owners(call), "Nobody", hint),)
+    owners, nobody = offered_owners(call), gettext("Nobody")
+    return (Field("responsible", gettext("Responsible"), "choice", owners, nobody, owner_hint()),)
+
+
+def owner_hint() -> str:
+    return gettext("Alerts that were not answered go to the new responsible, too.")
 
 
 DEEDS: Mapping[str, Deed] = {
     "hand-over": Deed(
-        "Hand over", "Hand over", hand_over, is_alive, owner_fields,
+        later("Hand over"), later("Hand over"), hand_over, is_alive, owner_fields,
         lambda call: {"responsible": responsible_of(call.entry)},
     ),
     "pause": Deed(
-        "Pause alerts", "Pause alerts", pause, is_alive, pause_fields,
-        says=lambda _: "The date stays. Alerts on the due date and after it are sent all the same.",
+        later("Pause alerts"), later("Pause alerts"), pause, is_alive, lambda _: pause_fields(),
+        says=lambda _: gettext("The date stays. Alerts on the due date and after it are sent all the same."),
     ),
     "resume": Deed(
-        "End the pause", "End the pause", lambda call: lambda: register.end_snooze(call.act, call.subject),
-        lambda entry, _: entry.line.is_paused,
-        says=lambda call: f"Alerts are paused until {day(call.entry.line.snoozed_until)}. They go out again at once.",
+        later("End the pause"), later("End the pause"),
+        lambda call: lambda: register.end_snooze(call.act, call.subject), lambda entry, _: entry.line.is_paused,
+        says=lambda call: gettext(
+            "Alerts are paused until %(day)s. They go out again at once.", day=day(call.entry.line.snoozed_until)
+        ),
     ),
     "release": Deed(
-        "Release the draft", "Put it on the watch", release, has_status(Status.draft),
-        lambda _: (Field("start", "Alerts begin", "radio", STARTS),), lambda _: {"start": register.NOW},
-        lambda _: "A draft is not watched. Once it is released, its alerts are sent.",
+        later("Release the draft"), later("Put it on the watch"), release, has_status(Status.draft),
+        lambda _: (Field("start", gettext("Alerts begin"), "radio", told(STARTS)),), lambda _: {"start": register.NOW},
+        lambda _: gettext("A draft is not watched. Once it is released, its alerts are sent."),
     ),
     "out-of-service": Deed(
-        "Out of service", "Take it out of service",
+        later("Out of service"), later("Take it out of service"),
         lambda call: lambda: register.take_out_of_service(call.act, call.subject, call.note),
         has_status(Status.watched, Status.draft), with_note,
-        says=lambda _: "Nobody is told while it is out of service. Put it back on the watch when it is used again.",
+        says=lambda _: gettext(
+            "Nobody is told while it is out of service. Put it back on the watch when it is used again."
+        ),
     ),
     "restore": Deed(
-        "Back on the watch", "Put it back on the watch",
+        later("Back on the watch"), later("Put it back on the watch"),
         lambda call: lambda: register.restore(call.act, call.subject, call.note),
         has_status(Status.out_of_service, Status.archived), with_note,
-        says=lambda _: "Its alerts are sent again, from those that are due by now on.",
+        says=lambda _: gettext("Its alerts are sent again, from those that are due by now on."),
     ),
     "move-site": Deed(
-        "Move to another site", "Move it", move_site, stands_alone, site_fields,
+        later("Move to another site"), later("Move it"), move_site, stands_alone, site_fields,
     ),
     "archive": Deed(
-        "Archive", "Archive it", archive, is_alive, archive_fields,
-        says=lambda _: "Nothing is deleted: the entry keeps its history, and nobody is told of it any more.",
+        later("Archive"), later("Archive it"), archive, is_alive, archive_fields,
+        says=lambda _: gettext("Nothing is deleted: the entry keeps its history, and nobody is told of it any more."),
     ),
 }  # fmt: skip

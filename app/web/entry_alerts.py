@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain import calendars
@@ -14,7 +14,23 @@ from app.queries.entry_alerts import Alert, AlertPage, Message
 from app.queries.held_back import HeldBack
 from app.vocabulary import OF
 from app.web.tags import GOOD, LATE, NEAR, PLAIN, Tag
-from app.words import UNITS, before, counted, day, word
+from app.wording import gettext, ngettext, plural
+from app.words import day, word
+
+COVERED: Mapping[str, tuple[str, str]] = {
+    "d": plural("the %(number)d-day alert covers it", "the %(number)d-day alert covers it"),
+    "w": plural("the %(number)d-week alert covers it", "the %(number)d-week alert covers it"),
+    "m": plural("the %(number)d-month alert covers it", "the %(number)d-month alert covers it"),
+    "bd": plural("the %(number)d-business-day alert covers it", "the %(number)d-business-day alert covers it"),
+}
+COVERED_AFTER: Mapping[str, tuple[str, str]] = {
+    "d": plural("the alert %(number)d day after covers it", "the alert %(number)d days after covers it"),
+    "w": plural("the alert %(number)d week after covers it", "the alert %(number)d weeks after covers it"),
+    "m": plural("the alert %(number)d month after covers it", "the alert %(number)d months after covers it"),
+    "bd": plural(
+        "the alert %(number)d business day after covers it", "the alert %(number)d business days after covers it"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -34,22 +50,23 @@ def shown_alerts(page: AlertPage, timezone: str, held: Sequence[HeldBack] = ()) 
 def held_words(one: HeldBack) -> str:
     """Ana is on it until 4 March 2027."""
     if one.person is None:
-        return "the filing is pending"
-    return f"{one.person} is on it until {day(one.until_on)}" if one.until_on else f"{one.person} says that it is done"
+        return gettext("the filing is pending")
+    if one.until_on:
+        return gettext("%(name)s is on it until %(day)s", name=one.person, day=day(one.until_on))
+    return gettext("%(name)s says that it is done", name=one.person)
 
 
 def tag_of(alert: Alert, held_by: str | None = None) -> Tag:
     """`held_by` says who is on its deadline now, if somebody is."""
     if alert.standing == Standing.withdrawn:
         if alert.reason == Reason.somebody_on_it and held_by:
-            return Tag(f"Held back: {held_by}")
-        return Tag(f"Stopped: {OF['reason'].get(alert.reason or '', word(alert.reason, 'reason'))}")
+            return Tag(gettext("Held back: %(why)s", why=held_by))
+        return Tag(gettext("Stopped: %(why)s", why=word(alert.reason, "reason")))
     if alert.standing == Standing.superseded:
-        if alert.reason == Reason.sharper:
-            return Tag(f"Not sent: {covering(alert.covered_by)}")
-        return Tag(f"Not sent: {word(alert.reason, 'reason')}")
+        why = covering(alert.covered_by) if alert.reason == Reason.sharper else word(alert.reason, "reason")
+        return Tag(gettext("Not sent: %(why)s", why=why))
     if alert.has_nobody:
-        return Tag("Nobody to tell", LATE)
+        return Tag(gettext("Nobody to tell"), LATE)
     return of_messages(alert.messages, is_complete=alert.delivered_at is not None)
 
 
@@ -60,25 +77,22 @@ def of_messages(messages: Sequence[Message], is_complete: bool) -> Tag:
         if worst in states:
             return Tag(word(worst, "state"), LATE)
     if is_complete:
-        return Tag("Sent", GOOD)
-    return Tag("Sent in part", NEAR) if any(one.left for one in messages) else Tag("Not sent yet", PLAIN)
+        return Tag(gettext("Sent"), GOOD)
+    if any(one.left for one in messages):
+        return Tag(gettext("Sent in part"), NEAR)
+    return Tag(gettext("Not sent yet"), PLAIN)
 
 
 def covering(threshold: str | None) -> str:
-    """The 7-day alert covers it."""
-    return f"the {notice(threshold)} covers it" if threshold else OF["reason"][Reason.sharper]
-
-
-def notice(threshold: str) -> str:
-    """The 7-day alert, the alert on the day, the alert 7 days after, the alert to ask the authority again."""
+    """The 7-day alert covers it; the alert on the day, 7 days after, or to ask the authority again."""
+    if not threshold:
+        return OF["reason"][Reason.sharper]
     if asked_on(threshold):
-        return f"alert {before(threshold)}"
+        return gettext("the alert to ask the authority again covers it")
     parsed = parse(threshold)
     if parsed.count == 0:
-        return "alert on the day"
-    if parsed.after:
-        return f"alert {counted(parsed.count, UNITS[parsed.unit])} after"
-    return f"{parsed.count}-{UNITS[parsed.unit].replace(' ', '-')} alert"
+        return gettext("the alert on the day covers it")
+    return ngettext(*(COVERED_AFTER if parsed.after else COVERED)[parsed.unit], parsed.count)
 
 
 def lateness(alert: Alert, timezone: str) -> str:
@@ -88,4 +102,4 @@ def lateness(alert: Alert, timezone: str) -> str:
     except UnusableZone:
         return ""
     days = (raised_on - alert.crossed_on) // dt.timedelta(days=1)
-    return f"Raised late ({counted(days, 'day')})" if days > 0 else ""
+    return ngettext("Raised late (%(number)d day)", "Raised late (%(number)d days)", days) if days > 0 else ""

@@ -17,49 +17,49 @@ from flask import request
 from app.domain.errors import Refused, quoted
 from app.vocabulary import OF
 from app.web.typed_form import Form
-from app.wording import said
+from app.wording import gettext, later, said
 from app.words import day
 
 ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-NO_LINE = "Choose one of the list."
+NO_LINE = later("Choose one of the list.")
 
 Code = TypeVar("Code", bound=StrEnum)
 Options = Sequence[tuple[str, str]]
 
-# The field that a refusal is about, by what its words say; else it stands above the form.
+# The field that a refusal is about, by what its English words say; else it stands above the form.
 BESIDE = (
-    ("There is no entry ", "part_of"),
-    ("parts have no parts", "part_of"),
-    ("cannot be part of itself", "part_of"),
-    (" is archived: restore", "part_of"),
-    ("The note ", "note"),
-    ("The note ", "notes"),
-    ("The title ", "title"),
-    ("The legal basis ", "legal_basis"),
-    ("The reference of the filing ", "filed_reference"),
-    ("The reference ", "reference"),
-    (" has an entry ", "reference"),
-    (" has an entry ", "site"),
-    ("The name of a kind ", "new_kind"),
-    ("The number of the paper", "number"),
-    ("Proof is needed ", "number"),
-    ("The issuer ", "issuer"),
-    ("The day of issue ", "issued_on"),
-    ("The first day of validity ", "valid_from"),
-    ("The last day of validity ", "valid_until"),
-    ("The paper that it replaces ", "replaces"),
-    ("The file ", "file"),
-    ("The next due date ", "next_due_on"),
-    (" has a deadline on ", "next_due_on"),
-    ("recurrence", "recurrence"),
-    ("The day it was done ", "met_on"),
-    ("The day of filing ", "filed_on"),
-    ("The day to ask again", "ask_again_on"),
-    ("The filing began on ", "ended_on"),
-    ("The day on which the filing ended ", "ended_on"),
-    ("The due date ", "due_on"),
-    (" has a deadline on ", "due_on"),
-    ("The day ", "until"),
+    (re.compile("There is no entry "), "part_of"),
+    (re.compile("parts have no parts"), "part_of"),
+    (re.compile("cannot be part of itself"), "part_of"),
+    (re.compile(" is archived: restore"), "part_of"),
+    (re.compile("The note "), "note"),
+    (re.compile("The note "), "notes"),
+    (re.compile("The title "), "title"),
+    (re.compile("The legal basis "), "legal_basis"),
+    (re.compile("The reference of the filing "), "filed_reference"),
+    (re.compile("The reference "), "reference"),
+    (re.compile(" has an entry "), "reference"),
+    (re.compile(" has an entry "), "site"),
+    (re.compile("The name of a kind "), "new_kind"),
+    (re.compile("The number of the paper"), "number"),
+    (re.compile("Proof is needed "), "number"),
+    (re.compile("The issuer "), "issuer"),
+    (re.compile("The day of issue "), "issued_on"),
+    (re.compile("The first day of validity "), "valid_from"),
+    (re.compile("The last day of validity "), "valid_until"),
+    (re.compile("The paper that it replaces "), "replaces"),
+    (re.compile("The file "), "file"),
+    (re.compile("The next due date "), "next_due_on"),
+    (re.compile(" has a deadline on "), "next_due_on"),
+    (re.compile("recurrence"), "recurrence"),
+    (re.compile("The day it was done "), "met_on"),
+    (re.compile("The day of filing "), "filed_on"),
+    (re.compile("The day to ask again"), "ask_again_on"),
+    (re.compile("The filing began on "), "ended_on"),
+    (re.compile("The day on which the filing ended "), "ended_on"),
+    (re.compile("The due date "), "due_on"),
+    (re.compile(" has a deadline on "), "due_on"),
+    (re.compile("The day "), "until"),
 )
 
 
@@ -92,7 +92,7 @@ def place(form: Form, refused: Refused) -> None:
     """Put the words of a refusal beside the field that they are about."""
     english, words = str(refused), in_words(said(refused))
     for about, name in BESIDE:
-        if about in english and name in form.values:
+        if about.search(english) and name in form.values:
             form.faults[name] = words
             return
     form.refusal = words
@@ -111,18 +111,20 @@ def _in_words(text: str) -> str:
 
 
 def typed_day(form: Form, name: str, missing: str | None = None) -> dt.date | None:
-    """The date of the field. An empty one is none, or wrong where `missing` says what to do."""
+    """The date of the field. An empty one is none, or wrong where `missing`, a marked sentence, says what to do."""
     text = str(form.values[name]).strip()
     if not text:
         if missing:
-            form.faults[name] = missing
+            form.faults[name] = gettext(missing)
         return None
     try:
         if ISO_DAY.fullmatch(text):
             return dt.date.fromisoformat(text)
     except ValueError:
         pass  # The calendar has no such day; said below, like every other text that is no date.
-    form.faults[name] = f"{quoted(text)} is not a date: choose one, or write year-month-day, such as 2027-04-03."
+    form.faults[name] = gettext(
+        "%(text)s is not a date: choose one, or write year-month-day, such as 2027-04-03.", text=quoted(text)
+    )
     return None
 
 
@@ -131,7 +133,7 @@ def typed_code(form: Form, name: str, codes: type[Code], missing: str = NO_LINE)
     text = str(form.values[name])
     if text in set(codes):
         return codes(text)
-    form.faults[name] = missing
+    form.faults[name] = gettext(missing)
     return None
 
 
@@ -139,8 +141,13 @@ def offered(form: Form, name: str, options: Options, missing: str = NO_LINE) -> 
     """What was chosen, if it was offered, and nothing where nothing was; what is chosen is checked, not believed."""
     text = str(form.values.get(name, ""))
     if text and text not in {value for value, _ in options}:
-        form.faults[name] = missing
+        form.faults[name] = gettext(missing)
     return text
+
+
+def told(options: Options) -> Options:
+    """A table of values with their marked words, in the language of whoever reads the form."""
+    return [(value, gettext(words)) for value, words in options]
 
 
 def words_of(of: str, codes: type[StrEnum]) -> Options:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from app.domain import thresholds
 from app.operations import parts, register
 from app.queries.entry import Entry
 from app.web.entry_acts import Call, Deed, Do, is_alive
 from app.web.entry_fields import Field
-
-HINT = (
-    "180d: 180 days before each due date of the whole, and moved with it; +30d: 30 days after. "
-    "Empty: it has due dates of its own."
-)
+from app.wording import gettext, later
 
 
-PLACE = (
-    Field("part_of", "Part of", hint="The reference of an entry at this site. Empty: it is part of nothing."),
-    Field("due_from", "Due date from its whole", hint=HINT),
-)
+def place_fields() -> Sequence[Field]:
+    empty = gettext("The reference of an entry at this site. Empty: it is part of nothing.")
+    hint = gettext(
+        "180d: 180 days before each due date of the whole, and moved with it; +30d: 30 days after. "
+        "Empty: it has due dates of its own."
+    )
+    return (
+        Field("part_of", gettext("Part of"), hint=empty),
+        Field("due_from", gettext("Due date from its whole"), hint=hint),
+    )
 
 
 def holds(call: Call) -> Mapping[str, str]:
@@ -32,7 +34,7 @@ def put_into(call: Call) -> Do:
     if distance:
         form.check("due_from", thresholds.parse, distance)
     if distance and not reference:
-        form.faults["part_of"] = "Name the entry whose due date it follows."
+        form.faults["part_of"] = gettext("Name the entry whose due date it follows.")
     return lambda: parts.put_into(call.act, call.subject, whole_of(call, reference), distance or None)
 
 
@@ -50,7 +52,7 @@ def may_belong(entry: Entry, deadline: object) -> bool:
 
 BELONGING: Mapping[str, Deed] = {
     "part-of": Deed(
-        "Part of another entry", "Save", put_into, may_belong, lambda _: PLACE, holds,
-        says=lambda _: "A condition of a permit is a part of it. Each part is told of by itself.",
+        later("Part of another entry"), later("Save"), put_into, may_belong, lambda _: place_fields(), holds,
+        says=lambda _: gettext("A condition of a permit is a part of it. Each part is told of by itself."),
     ),
 }  # fmt: skip

@@ -8,9 +8,9 @@ from app.queries.sight import SiteDay
 from app.web.access import Visit
 from app.web.entry_fields import Options
 from app.web.typed_form import Form
+from app.wording import gettext
 
 MEMBER, POST = "member", "post"
-GONE = "no longer here"
 
 
 def candidates_for(visit: Visit, sites: list[SiteDay]) -> list[Candidate]:
@@ -23,7 +23,7 @@ def holders(people: list[Candidate], entry: Entry | None = None) -> Options:
     """Members; the present holder stays one of them, so that saving without a change changes nothing."""
     found = [(str(one.id), one.name) for one in people]
     if entry is not None and entry.holder_id is not None and entry.holder_id not in {one.id for one in people}:
-        found.append((str(entry.holder_id), f"{entry.holder} ({GONE})"))
+        found.append((str(entry.holder_id), gone(entry.holder)))
     return found
 
 
@@ -31,11 +31,15 @@ def responsibles(visit: Visit, people: list[Candidate], entry: Entry | None = No
     """Members, and posts: whoever holds one at the site."""
     found = [(f"{MEMBER}:{one.id}", one.name) for one in people]
     posts = read_posts(visit.act.session, visit.act.org)
-    found += [(f"{POST}:{post.id}", f"{post.name} (post: whoever holds it)") for post in posts]
+    found += [(f"{POST}:{post.id}", gettext("%(post)s (post: whoever holds it)", post=post.name)) for post in posts]
     present = responsible_of(entry) if entry is not None else ""
     if present and entry is not None and present not in {value for value, _ in found}:
-        found.append((present, f"{entry.line.owner} ({GONE})"))
+        found.append((present, gone(entry.line.owner)))
     return found
+
+
+def gone(name: str | None) -> str:
+    return gettext("%(name)s (no longer here)", name=name)
 
 
 def responsible_of(entry: Entry) -> str:
@@ -58,7 +62,11 @@ def check_site(form: Form, people: list[Candidate], site: SiteDay) -> None:
     names = {one.id: one.name for one in people if not one.may_see(site.id)}
     member_id = owner_of(str(form.values["responsible"])).get("member_id")
     if member_id in names:
-        form.faults["responsible"] = f"{names[member_id]} may not see {site.name}: choose somebody else."
+        form.faults["responsible"] = not_there(names[member_id], site)
     holder = str(form.values["holder"])
     if holder and int(holder) in names:
-        form.faults["holder"] = f"{names[int(holder)]} may not see {site.name}: choose somebody else."
+        form.faults["holder"] = not_there(names[int(holder)], site)
+
+
+def not_there(name: str, site: SiteDay) -> str:
+    return gettext("%(name)s may not see %(site)s: choose somebody else.", name=name, site=site.name)

@@ -12,55 +12,61 @@ from typing import Any
 
 from app.domain import thresholds
 from app.domain.acts import Basis
-from app.operations import kinds, register
+from app.operations import kinds, register, rhythms
 from app.queries.register_choices import Candidate, read_kinds
 from app.queries.sight import Sight
-from app.vocabulary import OF
 from app.web.access import Visit
 from app.web.entry_acts import Call, Deed, Do
-from app.web.entry_fields import Field, Options, offered, typed_day
-from app.web.entry_parts import PLACE
+from app.web.entry_fields import Field, Options, offered, typed_day, words_of
+from app.web.entry_parts import place_fields
 from app.web.entry_people import candidates_for, check_site, holders, owner_of, responsible_of, responsibles
 from app.web.typed_form import Form
+from app.wording import gettext, later, listed, ngettext
+from app.words import day
 
-NEVER = "never"  # Typed for a recurrence: not that of the kind either.
-EVERY = (
+NEVER = later("never")  # Typed for a recurrence, in the reader's language or in English: not that of the kind either.
+EVERY = later(
     "For example 1y for every year, 3m for every 3 months, 2w for every 2 weeks; or days of the year, month first, "
     "such as 03-31,09-30. Empty: it does not come again."
 )
-BASES: Options = [(basis, OF["basis"][basis]) for basis in Basis]
+
+
+def bases() -> Options:
+    return words_of("basis", Basis)
 
 
 def kind_fields(visit: Visit) -> list[Field]:
     known = [(str(kind.id), kind.name) for kind in read_kinds(visit.act.session, visit.act.org)]
     return [
-        Field("kind", "Kind", "choice", known, "A new kind, named below", is_required=True),
-        Field("new_kind", "Name of a new kind", hint="Only where the list has none that fits."),
+        Field("kind", gettext("Kind"), "choice", known, gettext("A new kind, named below"), is_required=True),
+        Field("new_kind", gettext("Name of a new kind"), hint=gettext("Only where the list has none that fits.")),
     ]
 
 
 def people_fields(owners: Options, members: Options) -> list[Field]:
+    nobody, owner = gettext("Nobody"), gettext("A person, or whoever holds a post at the site.")
+    about = gettext("Whom it is about, such as the person trained.")
     return [
-        Field(
-            "responsible", "Responsible", "choice", owners, "Nobody", "A person, or whoever holds a post at the site."
-        ),
-        Field("holder", "Holder", "choice", members, "Nobody", "Whom it is about, such as the person trained."),
+        Field("responsible", gettext("Responsible"), "choice", owners, nobody, owner),
+        Field("holder", gettext("Holder"), "choice", members, nobody, about),
     ]
 
 
-RHYTHM = [
-    Field("recurrence", "Comes again every", hint=EVERY),
-    Field("recurrence_basis", "Counted", "choice", BASES, "from the due date, unless said otherwise"),
-    Field("legal_basis", "Legal basis", "area"),
-    Field("notes", "Notes", "area"),
-]
+def rhythm_fields(hint: str) -> list[Field]:
+    unsaid = gettext("from the due date, unless said otherwise")
+    return [
+        Field("recurrence", gettext("Comes again every"), hint=hint),
+        Field("recurrence_basis", gettext("Counted"), "choice", bases(), unsaid),
+        Field("legal_basis", gettext("Legal basis"), "area"),
+        Field("notes", gettext("Notes"), "area"),
+    ]
 
 
 def chosen_kind(form: Form, options: Options) -> None:
     """A kind of the list, or the name of a new one."""
     chosen = offered(form, "kind", options)
     if not chosen and not str(form.values["new_kind"]).strip():
-        form.faults["kind"] = "Choose a kind, or name a new one."
+        form.faults["kind"] = gettext("Choose a kind, or name a new one.")
 
 
 def kind_id_of(visit: Visit, form: Form) -> int:
@@ -79,10 +85,14 @@ def distance_of(form: Form) -> str | None:
     return text(form, "due_from").strip() or None
 
 
+def is_never(recurrence: str) -> bool:
+    return recurrence.strip().lower() in (NEVER, gettext(NEVER))
+
+
 def rhythm_of(form: Form) -> dict[str, Any]:
     recurrence = text(form, "recurrence").strip()
     return {
-        "recurrence": recurrence if recurrence.lower() not in ("", NEVER) else None,
+        "recurrence": None if not recurrence or is_never(recurrence) else recurrence,
         "recurrence_basis": text(form, "recurrence_basis") or None,
         "legal_basis": text(form, "legal_basis"),
         "notes": text(form, "notes"),
@@ -92,10 +102,10 @@ def rhythm_of(form: Form) -> dict[str, Any]:
 def edit_fields(call: Call) -> Sequence[Field]:
     people = candidates_for(call.visit, [call.entry.site])
     return [
-        Field("title", "Title", is_required=True),
+        Field("title", gettext("Title"), is_required=True),
         *kind_fields(call.visit),
         *people_fields(responsibles(call.visit, people, call.entry), holders(people, call.entry)),
-        *RHYTHM,
+        *rhythm_fields(gettext(EVERY)),
     ]
 
 
@@ -127,8 +137,23 @@ def save(call: Call) -> None:
     register.assign_holder(act, subject, int(text(form, "holder")) if text(form, "holder") else None)
 
 
+def edit_says(call: Call) -> str:
+    """What another rhythm would do to the dates ahead that the calendar has opened."""
+    ahead = [day(one.due_on) for one in rhythms.untouched_ahead(call.act, [call.subject.id])]
+    if not ahead:
+        return ""
+    return ngettext(
+        "Opened by the calendar, and not acted on yet: %(days)s. If you change how often it comes again, or how that "
+        "is counted, the date stays only if the new rhythm has it.",
+        "Opened by the calendar, and not acted on yet: %(days)s. If you change how often it comes again, or how that "
+        "is counted, only those stay that the new rhythm has.",
+        len(ahead),
+        days=listed(ahead),
+    )
+
+
 EDITING: Mapping[str, Deed] = {
-    "edit": Deed("Change the entry", "Save", edit, lambda *_: True, edit_fields, edit_holds),
+    "edit": Deed(later("Change the entry"), later("Save"), edit, lambda *_: True, edit_fields, edit_holds, edit_says),
 }
 
 
@@ -150,16 +175,20 @@ class NewEntry:
 
     @property
     def fields(self) -> list[Field]:
+        never = gettext("Never: not even if its kind does.")
+        known_by = gettext("The number by which people know it. It stays.")
+        choose = None if len(self.sites) == 1 else gettext("Choose a site")
+        no_date = gettext("A date in the calendar of the site. Empty: no date yet.")
+        words = gettext("What it is, in a few words. Empty: the reference.")
         return [
-            Field("reference", "Reference", hint="The number by which people know it. It stays.", is_required=True),
-            Field("title", "Title", hint="What it is, in a few words. Empty: the reference."),
+            Field("reference", gettext("Reference"), hint=known_by, is_required=True),
+            Field("title", gettext("Title"), hint=words),
             *kind_fields(self.visit),
-            Field("site", "Site", "choice", self.sites, None if len(self.sites) == 1 else "Choose a site", None, True),
+            Field("site", gettext("Site"), "choice", self.sites, choose, None, True),
             *people_fields(responsibles(self.visit, self.people), holders(self.people)),
-            Field("due_on", "Due date", "day", hint="A date in the calendar of the site. Empty: no date yet."),
-            *PLACE,
-            Field("recurrence", "Comes again every", hint=f"{EVERY} {NEVER.capitalize()}: not even if its kind does."),
-            *RHYTHM[1:],
+            Field("due_on", gettext("Due date"), "day", hint=no_date),
+            *place_fields(),
+            *rhythm_fields(f"{gettext(EVERY)} {never}"),
         ]
 
     def check(self, form: Form) -> Callable[[], int]:
@@ -169,9 +198,9 @@ class NewEntry:
         for name in ("site", "responsible", "holder", "recurrence_basis"):
             offered(form, name, options[name])
         if not text(form, "site"):
-            form.faults["site"] = "Choose a site."
+            form.faults["site"] = gettext("Choose a site.")
         if not text(form, "reference").strip():
-            form.faults["reference"] = "Write the reference."
+            form.faults["reference"] = gettext("Write the reference.")
         due_on = typed_day(form, "due_on")
         self.check_place(form)
         if not form.is_wrong:
@@ -184,11 +213,11 @@ class NewEntry:
             return
         form.check("due_from", thresholds.parse, distance_of(form))
         if not text(form, "part_of").strip():
-            form.faults["part_of"] = "Name the entry whose due date it follows."
+            form.faults["part_of"] = gettext("Name the entry whose due date it follows.")
         if text(form, "due_on").strip():
-            form.faults["due_on"] = "It follows the due date of its whole: leave this one out, or that."
+            form.faults["due_on"] = gettext("It follows the due date of its whole: leave this one out, or that.")
         if rhythm_of(form)["recurrence"]:
-            form.faults["recurrence"] = "It comes again with its whole: leave this out."
+            form.faults["recurrence"] = gettext("It comes again with its whole: leave this out.")
 
     def whole_id(self, form: Form) -> int | None:
         """The entry at the chosen site that was named. Raises Refused."""
@@ -212,7 +241,7 @@ class NewEntry:
                 holder_id=int(text(form, "holder")) if text(form, "holder") else None,
                 part_of_id=self.whole_id(form),
                 due_from=distance_of(form),
-                comes_as_kind=text(form, "recurrence").strip().lower() != NEVER,
+                comes_as_kind=not is_never(text(form, "recurrence")),
                 **rhythm_of(form),
             ),
         )

@@ -11,35 +11,32 @@ from app.operations import documents, obligations
 from app.queries.entry import Deadline, Entry
 from app.web import paper_acts
 from app.web.deadline_acts import is_open
-from app.web.entry_acts import NOTE, Call, Deed, Do
+from app.web.entry_acts import Call, Deed, Do, note
 from app.web.entry_fields import Field, words_of
+from app.wording import gettext, later
 
-NUMBER = replace(
-    paper_acts.FIELDS[0], label="Number of the new paper", hint="Needed where it was granted.", is_required=False
-)
-ANSWERS = (
+ANSWERS = later(
     "Granted: the deadline is closed as done on that day, the new paper replaces the last one, and the next deadline "
     "is opened. Refused or withdrawn: the deadline stays open, and its alerts are sent again at once."
 )
 
 
 def file(call: Call) -> Do:
-    filed_on = call.day("filed_on", "Choose the day of filing.")
-    in_force = call.code("in_force_meanwhile", InForce, "Say whether it stays in force meanwhile.")
+    filed_on = call.day("filed_on", later("Choose the day of filing."))
+    in_force = call.code("in_force_meanwhile", InForce, later("Say whether it stays in force meanwhile."))
     ask_again_on = call.day("ask_again_on")
     reference = str(call.form.values["filed_reference"])
     return lambda: obligations.file(call.act, call.obligation_id, filed_on, reference, in_force, ask_again_on)
 
 
 def file_fields(_: Call) -> Sequence[Field]:
-    hint = "With yes, its alerts are silent until the authority has answered."
+    hint = gettext("With yes, its alerts are silent until the authority has answered.")
+    once = gettext("Whoever is told of the entry is reminded on this day, once.")
     return (
-        Field("filed_on", "Filed on", "day", is_required=True),
-        Field("filed_reference", "Receipt from the authority", hint="The number on the receipt."),
-        Field("in_force_meanwhile", "In force meanwhile?", "radio", words_of("in_force", InForce), hint=hint),
-        Field(
-            "ask_again_on", "Ask again on", "day", hint="Whoever is told of the entry is reminded on this day, once."
-        ),
+        Field("filed_on", gettext("Filed on"), "day", is_required=True),
+        Field("filed_reference", gettext("Receipt from the authority"), hint=gettext("The number on the receipt.")),
+        Field("in_force_meanwhile", gettext("In force meanwhile?"), "radio", words_of("in_force", InForce), hint=hint),
+        Field("ask_again_on", gettext("Ask again on"), "day", hint=once),
     )
 
 
@@ -52,8 +49,8 @@ def file_holds(call: Call) -> Mapping[str, Any]:
 
 
 def end_filing(call: Call) -> Do:
-    ended_on = call.day("ended_on", "Choose the day of the answer.")
-    result = call.code("result", FilingResult, "Choose what the authority answered.")
+    ended_on = call.day("ended_on", later("Choose the day of the answer."))
+    result = call.code("result", FilingResult, later("Choose what the authority answered."))
     if not renews(call):
         return lambda: obligations.end_filing(call.act, call.obligation_id, ended_on, result)
     if result == FilingResult.granted:
@@ -64,7 +61,9 @@ def end_filing(call: Call) -> Do:
             call.act, call.obligation_id, ended_on, paper, next_due_on, goes_on=goes_on, member_id=member_id
         )
     if result is not None and str(call.form.values["number"]).strip():
-        call.form.faults["number"] = "A new paper comes only where it was granted: choose that, or leave it out."
+        call.form.faults["number"] = gettext(
+            "A new paper comes only where it was granted: choose that, or leave it out."
+        )
     return lambda: obligations.end_filing(call.act, call.obligation_id, ended_on, result)
 
 
@@ -75,12 +74,15 @@ def renews(call: Call) -> bool:
 
 def answer_fields(call: Call) -> Sequence[Field]:
     asked = (
-        Field("result", "Answer", "radio", words_of("filing_result", FilingResult)),
-        Field("ended_on", "Answered on", "day", is_required=True),
+        Field("result", gettext("Answer"), "radio", words_of("filing_result", FilingResult)),
+        Field("ended_on", gettext("Answered on"), "day", is_required=True),
     )
     if not renews(call):
         return asked
-    return (*asked, NUMBER, *paper_acts.FIELDS[1:], *paper_acts.next_fields(call), NOTE)
+    number, *others = paper_acts.paper_fields()
+    label, hint = gettext("Number of the new paper"), gettext("Needed where it was granted.")
+    number = replace(number, label=label, hint=hint, is_required=False)
+    return (*asked, number, *others, *paper_acts.next_fields(call), note())
 
 
 def answer_holds(call: Call) -> Mapping[str, Any]:
@@ -90,7 +92,7 @@ def answer_holds(call: Call) -> Mapping[str, Any]:
 
 
 def answer_says(call: Call) -> str:
-    return ANSWERS if renews(call) else "The deadline is closed already: only the answer is noted."
+    return gettext(ANSWERS if renews(call) else later("The deadline is closed already: only the answer is noted."))
 
 
 def is_pending(_: Entry, deadline: Deadline | None) -> bool:
@@ -99,10 +101,11 @@ def is_pending(_: Entry, deadline: Deadline | None) -> bool:
 
 FILING: Mapping[str, Deed] = {
     "file": Deed(
-        "Filed with the authority", "Save the filing", file, is_open, file_fields, file_holds, is_of_deadline=True,
+        later("Filed with the authority"), later("Save the filing"), file, is_open, file_fields, file_holds,
+        is_of_deadline=True,
     ),
     "end-filing": Deed(
-        "The authority has answered", "Save the answer", end_filing, is_pending, answer_fields, answer_holds,
-        answer_says, True,
+        later("The authority has answered"), later("Save the answer"), end_filing, is_pending, answer_fields,
+        answer_holds, answer_says, True,
     ),
 }  # fmt: skip

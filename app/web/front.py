@@ -13,6 +13,7 @@ from app.config import settings
 from app.database import LOST, transaction
 from app.domain.delivery import State
 from app.queries.guards import MailState, changed_at, problems_of_clocks, problems_of_mail, read_mail
+from app.queries.seal import is_sealing
 from app.queries.visitors import places
 from app.queries.watch import SchedulerWatch, patience, problems_of_schedulers, read_hold, read_schedulers
 from app.version import VERSION
@@ -30,13 +31,16 @@ CLOCKS_APART = later(
 class Pulse:
     """Whether the watch runs. `problems` are sentences; the database's own comes alone.
 
-    `held` is how many organisations wait for a person since the database was restored; none is named.
+    `held` is how many organisations wait for a person since the database was restored; none is named. `last_seal_age`
+    are the seconds since a scheduler has sealed all that there was; that it is late is no fault of the watch.
     """
 
     version: str
     schedulers: list[SchedulerWatch]
     last_scan_age: int | None
     problems: list[str]
+    last_seal_age: int | None = None
+    is_sealing: bool = False
     mail: MailState | None = None
     held: int = 0
 
@@ -54,6 +58,8 @@ def read_pulse() -> Pulse:
         held = sum(is_held(place.org) for place in may_be_held)
     except LOST:
         return Pulse(VERSION, [], None, [gettext("the database cannot be reached")])
+    seals = [row.sealed_at for row in schedulers if row.sealed_at]
+    seal_age = int((now - max(seals)).total_seconds()) if seals else None
     scans = [row.scanned_at for row in schedulers if row.alive and row.scanned_at]
     age = int((now - max(scans)).total_seconds()) if scans else None
     problems = [
@@ -62,7 +68,7 @@ def read_pulse() -> Pulse:
         *problems_of_mail(mail),
         *([words_of_held(held)] if held else []),
     ]
-    return Pulse(VERSION, schedulers, age, problems, mail, held)
+    return Pulse(VERSION, schedulers, age, problems, seal_age, is_sealing(seals, now), mail, held)
 
 
 def words_of_held(organisations: int) -> str:
@@ -111,5 +117,6 @@ def healthz() -> ResponseReturnValue:
         "version": pulse.version,
         "mail": worded(pulse.mail),
         State.held: pulse.held,
+        "seal": {"last_age_seconds": pulse.last_seal_age, "late": not pulse.is_sealing},
     }
     return shown, 200 if pulse.is_healthy else 503

@@ -41,7 +41,7 @@ WORDS_OF_THE_PAGE = (
     (re.compile(r"\bno such holder\b"), "nobody here is known as the holder"),
     (re.compile(r"\bthe owner\b"), "the responsible"),
 )
-CODE = re.compile(r"(?<![\w@.'])(due_on|part_of|legal_basis)(?![\w@'])")
+CODE = re.compile(r"(?<![\w@.'])(due_on|due_from|part_of|recurrence_basis|legal_basis)(?![\w@'])")
 
 
 def said(text: str) -> str:

@@ -13,31 +13,43 @@ from typing import Any
 from flask import request
 
 from app.domain.acts import DropReason, NextFrom
-from app.domain.media import ACCEPTED, LARGEST_FILE, media_type
+from app.domain.media import LARGEST_FILE, media_type
 from app.operations import attachments, documents
+from app.queries.answer_files import SentFile
 from app.queries.entry import Deadline, Entry
-from app.web.entry_acts import NOTE, Call, Deed, Do, is_alive
+from app.web.entry_acts import Call, Deed, Do, is_alive, note
 from app.web.entry_fields import Field, Options, offered, words_of
+from app.wording import gettext, later
 from app.words import day, local_day, next_from
 
 PROPOSED, ON_A_DAY, NONE = "proposed", "day", "none"
-FILE_HINT = f"At most {LARGEST_FILE // 1_000_000} MB: {ACCEPTED}."
 
-FIELDS = (
-    Field("number", "Number", hint="The number on the paper. It may be the old one.", is_required=True),
-    Field("issuer", "Issued by", hint="The authority or body that issued it."),
-    Field("issued_on", "Issued on", "day"),
-    Field("valid_from", "Valid from", "day"),
-    Field("valid_until", "Valid until", "day"),
-    Field("file", "File", "file", hint=FILE_HINT),
-)
+
+def file_hint() -> str:
+    return gettext(
+        "At most %(most)s MB: PDF, JPEG, PNG, HEIC, TIFF, WebP, DOCX, XLSX, ODT, ODS, an e-mail (EML), plain text "
+        "or CSV.",
+        most=LARGEST_FILE // 1_000_000,
+    )
+
+
+def paper_fields() -> Sequence[Field]:
+    number = gettext("The number on the paper. It may be the old one.")
+    return (
+        Field("number", gettext("Number"), hint=number, is_required=True),
+        Field("issuer", gettext("Issued by"), hint=gettext("The authority or body that issued it.")),
+        Field("issued_on", gettext("Issued on"), "day"),
+        Field("valid_from", gettext("Valid from"), "day"),
+        Field("valid_until", gettext("Valid until"), "day"),
+        Field("file", gettext("File"), "file", hint=file_hint()),
+    )
 
 
 def paper_of(call: Call) -> documents.Paper:
     """What was typed; whatever is wrong stands beside its field."""
     form = call.form
     if not str(form.values["number"]).strip():
-        form.faults["number"] = "Write the number of the paper."
+        form.faults["number"] = gettext("Write the number of the paper.")
     days = {name: call.day(name) for name in ("issued_on", "valid_from", "valid_until")}
     number, issuer = str(form.values["number"]), str(form.values["issuer"])
     return documents.Paper(number, issuer, **days, note=call.note, file=file_of(call))
@@ -61,9 +73,11 @@ def sent_proof() -> attachments.SentFile | None:
 
 def renew(call: Call) -> Do:
     """The new paper, the deadline done with it, and what comes next: as proposed, on a day, or nothing."""
-    paper, met_on = paper_of(call), call.day("met_on", "Choose the day on which it was done.")
+    paper, met_on = paper_of(call), call.day("met_on", later("Choose the day on which it was done."))
     if met_on is not None and met_on > call.today:
-        call.form.faults["met_on"] = f"This day is still to come: at the site it is {day(call.today)}."
+        call.form.faults["met_on"] = gettext(
+            "This day is still to come: at the site it is %(day)s.", day=day(call.today)
+        )
     next_due_on, goes_on = next_of(call, paper)
     given = {"goes_on": goes_on, "met_on": met_on, "member_id": call.visit.person.member_id}
     return lambda: documents.renew(call.act, call.obligation_id, paper, next_due_on, **given)
@@ -75,11 +89,13 @@ def next_of(call: Call, paper: documents.Paper) -> tuple[dt.date | None, bool]:
     A day that was typed counts, though the proposal is still chosen above it: what a person types is never let go.
     """
     chosen = offered(call.form, "next", nexts(call)) or PROPOSED
-    next_due_on = call.day("next_due_on", "Choose the next due date." if chosen == ON_A_DAY else None)
+    next_due_on = call.day("next_due_on", later("Choose the next due date.") if chosen == ON_A_DAY else None)
     if next_due_on is not None and chosen == NONE:
-        call.form.faults["next_due_on"] = "Nothing comes next, as chosen above: leave the day out, or choose it there."
+        call.form.faults["next_due_on"] = gettext(
+            "Nothing comes next, as chosen above: leave the day out, or choose it there."
+        )
     if chosen == PROPOSED and next_due_on is None and not call.form.is_wrong and has_nothing_to_propose(call, paper):
-        call.form.faults["next"] = (
+        call.form.faults["next"] = gettext(
             "The paper has no last day and the entry does not come again: choose a day, or say that nothing comes next."
         )
     return next_due_on, chosen != NONE
@@ -92,9 +108,9 @@ def has_nothing_to_propose(call: Call, paper: documents.Paper) -> bool:
 
 def nexts(call: Call) -> Options:
     return (
-        (PROPOSED, f"As proposed: {proposed(call)}"),
-        (ON_A_DAY, "On the day below"),
-        (NONE, "None: nothing comes next"),
+        (PROPOSED, gettext("As proposed: %(proposal)s", proposal=proposed(call))),
+        (ON_A_DAY, gettext("On the day below")),
+        (NONE, gettext("None: nothing comes next")),
     )
 
 
@@ -104,25 +120,25 @@ def proposed(call: Call) -> str:
     says = next_from(without_day.source, call.entry.recurrence)
     if without_day.source == NextFrom.nothing:
         return next_from(NextFrom.paper, None)
-    on_day = f"{day(without_day.due_on)} ({says})"
+    due_on, paper = day(without_day.due_on), next_from(NextFrom.paper, None)
     if without_day.source == NextFrom.calendar:
-        return on_day
-    return f"{next_from(NextFrom.paper, None)}; without one, {on_day}"
+        return gettext("%(day)s (%(origin)s)", day=due_on, origin=says)
+    return gettext("%(paper)s; without one, %(day)s (%(origin)s)", paper=paper, day=due_on, origin=says)
 
 
 def renew_fields(call: Call) -> Sequence[Field]:
     return (
-        *FIELDS,
-        Field("met_on", "Done on", "day", hint="The day on which the deadline was met.", is_required=True),
+        *paper_fields(),
+        Field("met_on", gettext("Done on"), "day", (), None, gettext("The day on which the deadline was met."), True),
         *next_fields(call),
-        NOTE,
+        note(),
     )
 
 
 def next_fields(call: Call) -> Sequence[Field]:
     return (
-        Field("next", "Next due date", "radio", nexts(call)),
-        Field("next_due_on", "Next due date, if it is another one", "day"),
+        Field("next", gettext("Next due date"), "radio", nexts(call)),
+        Field("next_due_on", gettext("Next due date, if it is another one"), "day"),
     )
 
 
@@ -133,8 +149,12 @@ def renew_holds(call: Call) -> Mapping[str, Any]:
 
 def renew_says(call: Call) -> str:
     last = call.entry.current_papers[:1]
-    replaces = f"The new paper replaces {last[0].number}. " if last else ""
-    return f"{replaces}The deadline is closed as done, and the next one is opened."
+    if not last:
+        return gettext("The deadline is closed as done, and the next one is opened.")
+    return gettext(
+        "The new paper replaces %(number)s. The deadline is closed as done, and the next one is opened.",
+        number=last[0].number,
+    )
 
 
 def add(call: Call) -> Do:
@@ -155,18 +175,19 @@ def provable(call: Call) -> Options:
 
 
 def add_fields(call: Call) -> Sequence[Field]:
-    replaces = Field("replaces", "Replaces", "choice", replaceable(call), "None: it stands beside the others")
-    proves = Field("proves", "Proof of the deadline", "choice", provable(call), "None of them")
+    beside, none = gettext("None: it stands beside the others"), gettext("None of them")
+    replaces = Field("replaces", gettext("Replaces"), "choice", replaceable(call), beside)
+    proves = Field("proves", gettext("Proof of the deadline"), "choice", provable(call), none)
     shown = (*([replaces] if replaces.options else []), *([proves] if proves.options else []))
-    return (*FIELDS, *shown, NOTE)
+    return (*paper_fields(), *shown, note())
 
 
 def withdraw(call: Call) -> Do:
     chosen = offered(call.form, "paper", removable(call))
     if not chosen:
-        call.form.faults["paper"] = "Choose the paper."
-    note, member_id = call.note, call.visit.person.member_id
-    return lambda: documents.withdraw(call.act, call.subject, int(chosen), note, member_id)
+        call.form.faults["paper"] = gettext("Choose the paper.")
+    said, member_id = call.note, call.visit.person.member_id
+    return lambda: documents.withdraw(call.act, call.subject, int(chosen), said, member_id)
 
 
 def removable(call: Call) -> Options:
@@ -174,24 +195,30 @@ def removable(call: Call) -> Options:
 
 
 def withdraw_fields(call: Call) -> Sequence[Field]:
-    return (Field("paper", "Paper", "choice", removable(call), "Choose a paper", is_required=True), NOTE)
+    choose = gettext("Choose a paper")
+    return (Field("paper", gettext("Paper"), "choice", removable(call), choose, is_required=True), note())
 
 
 def drop(call: Call) -> Do:
     chosen = offered(call.form, "paper", droppable(call))
     if not chosen:
-        call.form.faults["paper"] = "Choose the file."
-    reason, note = call.code("reason", DropReason), call.note
-    return lambda: attachments.drop(call.act, call.subject, int(chosen), reason, note)
+        call.form.faults["paper"] = gettext("Choose the file.")
+    reason, said = call.code("reason", DropReason), call.note
+    return lambda: attachments.drop(call.act, call.subject, int(chosen), reason, said)
 
 
 def droppable(call: Call) -> Options:
     papers = [(one.number, file) for one in call.entry.papers for file in one.files if not file.is_dropped]
-    of_papers = [(str(file.id), f"{file.file_name}, of {number}") for number, file in papers]
-    zone = call.entry.site.timezone
-    sent = [(str(one.id), f"{one.file_name}, sent by {one.person} on {local_day(one.sent_at, zone)}")
-            for one in call.entry.sent_files]  # fmt: skip
-    return [*of_papers, *sent]
+    of_papers = [
+        (str(file.id), gettext("%(file)s, of %(number)s", file=file.file_name, number=number))
+        for number, file in papers
+    ]
+    return [*of_papers, *((str(one.id), sent_words(one, call.entry.site.timezone)) for one in call.entry.sent_files)]
+
+
+def sent_words(one: SentFile, zone: str) -> str:
+    day_there = local_day(one.sent_at, zone)
+    return gettext("%(file)s, sent by %(name)s on %(day)s", file=one.file_name, name=one.person, day=day_there)
 
 
 def has_files(entry: Entry) -> bool:
@@ -200,9 +227,9 @@ def has_files(entry: Entry) -> bool:
 
 def drop_fields(call: Call) -> Sequence[Field]:
     return (
-        Field("paper", "File", "choice", droppable(call), "Choose a file", is_required=True),
-        Field("reason", "Reason", "radio", words_of("drop_reason", DropReason)),
-        NOTE,
+        Field("paper", gettext("File"), "choice", droppable(call), gettext("Choose a file"), is_required=True),
+        Field("reason", gettext("Reason"), "radio", words_of("drop_reason", DropReason)),
+        note(),
     )
 
 
@@ -212,25 +239,30 @@ def can_be_renewed(entry: Entry, deadline: Deadline | None) -> bool:
 
 RENEWING: Mapping[str, Deed] = {
     "renew": Deed(
-        "Renew", "Renew", renew, can_be_renewed, renew_fields, renew_holds, renew_says, is_of_deadline=True,
+        later("Renew"), later("Renew"), renew, can_be_renewed, renew_fields, renew_holds, renew_says,
+        is_of_deadline=True,
     ),
 }  # fmt: skip
 
 PAPER_DEEDS: Mapping[str, Deed] = {
     "add-paper": Deed(
-        "Add a paper", "Add the paper", add, is_alive, add_fields,
-        says=lambda _: "No deadline is closed or opened by this. To close one with it, renew that deadline.",
+        later("Add a paper"), later("Add the paper"), add, is_alive, add_fields,
+        says=lambda _: gettext("No deadline is closed or opened by this. To close one with it, renew that deadline."),
     ),
     "withdraw-paper": Deed(
-        "A paper is wrong", "Mark it as entered in error", withdraw,
+        later("A paper is wrong"), later("Mark it as entered in error"), withdraw,
         lambda entry, _: any(one.withdrawn_at is None for one in entry.papers), withdraw_fields,
-        says=lambda _: "Nothing is deleted: the paper stays, marked as entered in error. A deadline that was closed "
-        "with it stays closed; open it again if that was wrong, too.",
+        says=lambda _: gettext(
+            "Nothing is deleted: the paper stays, marked as entered in error. A deadline that was closed "
+            "with it stays closed; open it again if that was wrong, too."
+        ),
     ),
     "drop-file": Deed(
-        "Remove a file", "Remove the file for good", drop,
+        later("Remove a file"), later("Remove the file for good"), drop,
         lambda entry, _: has_files(entry), drop_fields,
-        says=lambda _: "What is in the file is deleted and cannot be brought back. Its name and its fingerprint "
-        "(SHA-256) stay, and so does the paper or the answer. Others that have the same file keep it.",
+        says=lambda _: gettext(
+            "What is in the file is deleted and cannot be brought back. Its name and its fingerprint "
+            "(SHA-256) stay, and so does the paper or the answer. Others that have the same file keep it."
+        ),
     ),
 }  # fmt: skip

@@ -21,23 +21,24 @@ from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import sight_of
 from app.web.tags import left_of, tags_of
 from app.web.typed_form import Form, day_of, was_done
+from app.wording import gettext, later
 
 pages = Blueprint("register", __name__)
 
 Code = TypeVar("Code", bound=StrEnum)
 
+# All of them is what the list shows where none of these is asked for.
 SHOWN = (
-    (Shown.all, "All"),
-    (Shown.watched, "Watched"),
-    (Shown.not_watched, "Not watched"),
-    (Shown.overdue, "Overdue or expired"),
-    (Shown.soon, "Next 30 days"),
-    (Shown.filed, "Pending with the authority"),
-    (Shown.paused, "Paused"),
-    (Shown.draft, "Draft"),
-    (Shown.out_of_service, "Out of service"),
-    (Shown.archived, "Archived"),
-    (Shown.no_date, "No date"),
+    (Shown.watched, later("Watched")),
+    (Shown.not_watched, later("Not watched")),
+    (Shown.overdue, later("Overdue or expired")),
+    (Shown.soon, later("Next 30 days")),
+    (Shown.filed, later("Pending with the authority")),
+    (Shown.paused, later("Paused")),
+    (Shown.draft, later("Draft")),
+    (Shown.out_of_service, later("Out of service")),
+    (Shown.archived, later("Archived")),
+    (Shown.no_date, later("No date")),
 )
 
 
@@ -50,7 +51,7 @@ def index(visit: Visit) -> ResponseReturnValue:
         "register/index.html",
         "register/fragments/_lines.html",
         visit=visit,
-        listed=read_page(visit.act.session, sight, filters, request.args.get("after", "")),
+        page=read_page(visit.act.session, sight, filters, request.args.get("after", "")),
         filters=filters,
         asked=asked(filters),
         options=options(visit, sight),
@@ -120,12 +121,12 @@ def options(visit: Visit, sight: Sight) -> dict[str, list[tuple[str, str]]]:
     session, org = visit.act.session, visit.act.org
     owners = read_owners(session, org)
     people = [(f"member:{one.id}", one.name) for one in owners.members]
-    posts = [(f"post:{one.id}", f"{one.name} (post)") for one in owners.posts]
+    posts = [(f"post:{one.id}", gettext("%(post)s (post)", post=one.name)) for one in owners.posts]
     return {
         "site": [(str(site.id), site.name) for site in sight.sites.values()],
         "kind": [(str(kind.id), kind.name) for kind in read_kinds(session, org)],
-        "responsible": [(NOBODY, "Nobody"), *people, *posts],
-        "state": [(shown.value, words) for shown, words in SHOWN if shown != Shown.all],
+        "responsible": [(NOBODY, gettext("Nobody")), *people, *posts],
+        "state": [(shown.value, gettext(words)) for shown, words in SHOWN],
     }
 
 

@@ -17,7 +17,7 @@ from app.operations.batch_plan import Order
 from app.queries.batches import Batch, read_batch, read_chosen
 from app.web import register
 from app.web.access import MANAGERS, READERS, Visit, for_roles
-from app.web.batch_choice import LISTED, Choice, chosen
+from app.web.batch_choice import Choice, chosen
 from app.web.batch_deeds import BATCH_DEEDS, LEFT, OF_ACT, BatchDeed, change_of, read_order
 from app.web.entry_fields import place, read_form
 from app.web.hypermedia import go_to, page_or_fragment
@@ -25,7 +25,7 @@ from app.web.listing import sight_of
 from app.web.paper_acts import sent_proof
 from app.web.register import asked, number, read_filters
 from app.web.typed_form import Form, was_done
-from app.words import counted, word
+from app.words import word
 
 pages = register.pages
 
@@ -138,11 +138,10 @@ def act_page(called: Called, foresight: Foresight | None) -> ResponseReturnValue
         rows = foresight.plan.doing[:SHOWN]
         view["changes"] = [(step, *change_of(called.deed, step, called.form, called.fields)) for step in rows]
         view["left"] = [
-            (counted(count, "entry", "entries"), LEFT[why], [one for one in foresight.plan.leaving if one.left == why])
-            for why, count in foresight.plan.left.items()
+            (LEFT[why], [one for one in foresight.plan.leaving if one.left == why]) for why in foresight.plan.left
         ]
     pair = ("register/batch_act.html", "register/fragments/_batch_act.html")
-    return page_or_fragment(*pair, called.form.status, visit=called.visit, foresight=foresight, listed=LISTED, **view)
+    return page_or_fragment(*pair, called.form.status, visit=called.visit, foresight=foresight, **view)
 
 
 def reason_of(batch: Batch) -> str:

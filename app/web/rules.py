@@ -12,12 +12,14 @@ from app.operations import rules
 from app.operations.rules import RefusedRule, RuleText
 from app.queries import rules as queries
 from app.queries.rule_reach import raised_at_once
+from app.queries.rule_versions import read_versions
 from app.queries.rules import RuleLine
 from app.web import rule_form
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.hypermedia import go_to, page_or_fragment, wants_fragment
 from app.web.listing import asked_number
 from app.web.rule_sentence import recipient_in_words, sentence
+from app.web.rule_versions import versions_in_words
 from app.web.typed_form import Form, was_done
 
 pages = Blueprint("rules", __name__)
@@ -52,7 +54,9 @@ def create(visit: Visit) -> ResponseReturnValue:
 def show(visit: Visit, rule_id: int) -> ResponseReturnValue:
     rule = found_rule(visit, rule_id)
     at_once = raised_at_once(visit.act.session, visit.act.org, visit.act.now, rule)
+    versions = versions_in_words(read_versions(visit.act.session, visit.act.org, rule_id), visit.place.timezone)
     view = {"rule": rule, "at_once": at_once, "sentence": sentence, "recipient": recipient_in_words}
+    view |= {"versions": versions}
     return render_template("rules/show.html", visit=visit, **view)
 
 

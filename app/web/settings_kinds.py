@@ -14,10 +14,11 @@ from app.operations.kinds import KindText
 from app.queries import settings as queries
 from app.queries.settings import KindLine
 from app.web.access import MANAGERS, Visit, for_roles
-from app.web.entry_texts import BASES, EVERY
+from app.web.entry_texts import EVERY, bases
 from app.web.listing import asked_number
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, was_done
+from app.wording import gettext
 
 FIELDS = ("name", "wording", "what_to_do", "what_to_do_es", "recurrence", "recurrence_basis")
 SWITCHES = ("proof_needed", "staff_may_close")
@@ -72,7 +73,7 @@ def found_kind(visit: Visit, kind_id: int) -> KindLine:
 
 def kind_page(visit: Visit, form: Form, found: KindLine | None) -> ResponseReturnValue:
     title = f"Kind {found.name}" if found else "Add a kind"
-    return form_page(visit, FORM, title, form, kind=found, bases=BASES, every=EVERY)
+    return form_page(visit, FORM, title, form, kind=found, bases=bases(), every=gettext(EVERY))
 
 
 def typed_kind() -> Form:

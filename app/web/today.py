@@ -13,6 +13,7 @@ from app.domain.acts import Answer
 from app.queries.answer_files import read_answer_files
 from app.queries.keyset import PAGE
 from app.queries.missing import read_missing
+from app.queries.months import read_months
 from app.queries.queues import Queue, Waiting, read_queue
 from app.queries.sight import Sight
 from app.queries.today import NUMBERED, read_ahead, read_board, read_unwatched
@@ -24,6 +25,7 @@ from app.web.entry_people import candidates_for, responsibles
 from app.web.hypermedia import page_or_fragment
 from app.web.listing import asked_after, asked_site, named, next_page, sight_of
 from app.web.navigation import stops_of
+from app.web.queue_acts import acts_on, acts_on_unwatched
 from app.web.typed_form import Form
 from app.words import word
 
@@ -36,9 +38,9 @@ GAPS = [(gap, word(gap, "why_unwatched")) for gap in Gap]
 @for_roles(*MANAGERS)
 def index(visit: Visit) -> ResponseReturnValue:
     board = read_board(visit.act.session, sight_of(visit), visit.place.name, patience(settings()), stops_of(visit))
-    return page_or_fragment(
-        "today/index.html", "today/fragments/_board.html", visit=visit, board=board, queues=NUMBERED
-    )
+    months = read_months(visit.act.session, sight_of(visit), visit.today)
+    shown: dict[str, Any] = {"board": board, "queues": NUMBERED, "months": months}
+    return page_or_fragment("today/index.html", "today/fragments/_board.html", visit=visit, **shown)
 
 
 @pages.get("/o/<slug>/today/missing")
@@ -63,6 +65,7 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
         visit=visit,
         named_gaps=GAPS,
         more=next_page(page),
+        acts_on=acts_on_unwatched,
         **shown,
     )
 
@@ -91,7 +94,7 @@ def queue_page(visit: Visit, queue: Queue, form: Form | None = None, answer_id: 
     page = read_queue(visit.act.session, sight, queue, site_id, asked_after())
     asked = [row for row in page.rows if row.answer_id is not None]
     shown: dict[str, Any] = {"page": page, "queue": queue, "named_sites": named(sight.in_use), "site_id": site_id}
-    shown |= {"form": form, "refused_id": answer_id, "owners": owners_at(visit, sight, asked)}
+    shown |= {"acts_on": acts_on, "form": form, "refused_id": answer_id, "owners": owners_at(visit, sight, asked)}
     shown["files"] = read_answer_files(visit.act.session, visit.act.org, [int(row.answer_id or 0) for row in asked])
     more = next_page(page) if form is None else None
     pair = ("today/waiting.html", "today/fragments/_waiting.html")

@@ -14,7 +14,7 @@ from app.words import (
     lasting,
     local_day,
     moment,
-    month,
+    month_name,
     noted,
     unended,
     weekday,
@@ -31,7 +31,7 @@ def register(app: Flask) -> None:
         lasting=lasting,
         noted=noted,
         unended=unended,
-        month=month,
+        month_name=month_name,
         answered=answered,
     )
     app.jinja_env.globals["counted"] = counted

@@ -48,6 +48,7 @@ CONTRACT = {
     "organisation": "id slug name locale timezone grace_period rest_from? rest_until? rest_days_off",
     "account": "id email name password_hash locale is_active",
     "member": "org_id id account_id? name email? number? role locale is_active valid_until? left_on? email_alerts "
+    "daily_checkpoint "
     "timezone? country? region? mail_hour? own_rest rest_from? rest_until? rest_days_off",
     "member_site": "org_id member_id site_id",
     "member_kind": "org_id member_id kind_id",
@@ -64,7 +65,7 @@ CONTRACT = {
     "obligation": "org_id id subject_id due_on first_due_on opened_at met_on? closed_at? closed_by? outcome? reason? "
     "note filed_on? filed_reference? in_force_meanwhile? ask_again_on? filing_ended_on? filing_result? follows_id?",
     "document": "org_id id subject_id obligation_id? number number_key issuer issued_on? valid_from? valid_until? "
-    "replaces_id? note added_at added_by? withdrawn_at? withdrawn_by? is_proof",
+    "replaces_id? note added_at added_by? withdrawn_at? withdrawn_by? is_proof disproved_at?",
     "attachment": "org_id id document_id? acknowledgement_id? file_name media_type size sha256 content? added_at "
     "added_by? same_as_id? dropped_at?",
     "alert_rule": "org_id id name channels only_if is_active version archived_at",
@@ -89,7 +90,7 @@ CONTRACT = {
     "audit_event": "org_id id",
     "audit_unsealed": "org_id event_id",
     "audit_personal": "org_id event_id name member_id? salt value",
-    "audit_leaf": "org_id seq event_id content sealed_at",
+    "audit_leaf": "org_id seq event_id? content? sealed_at hash?",
     "audit_checkpoint": "org_id id at size root frontier note",
     "trail_key": "id vkey since",
     "installation": "id uuid",
@@ -99,7 +100,8 @@ CONTRACT = {
     "export_run": "org_id id asked_at asked_by? format language filters site_ids? kind_ids? beat_at? done rows "
     "ended_at? fault? counts? size? sha256? content?",
     "import_work": "org_id upload_id wish asked_at asked_by beat_at? done total ended_at? fault? found?",
-    "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply?",
+    "mail_trial": "org_id id member_id asked_at sent_to? handed_over_at? settled_at? outcome? reply? "
+    "checkpoint_on? note?",
     "calendar_feed": "org_id id member_id site_id? token_sha256 created_at revoked_at? last_read_at?",
     "absence": "org_id id member_id stand_in_id? from_on until_on note entered_at entered_by? cancelled_at? seen_at?",
     "departure": "org_id id member_id leaves_on to_member_id? to_post_id? about entered_at entered_by? done_at? "

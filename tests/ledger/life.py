@@ -19,7 +19,7 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import Scanned, scan
 from app.models import Member, Obligation, Subject
-from app.operations import absences, answers, days_off, departures, obligations, people, register, rules
+from app.operations import absences, answers, days_off, departures, obligations, people, register, reopenings, rules
 from app.operations.posts_above import set_post_above
 from app.operations.rule_contents import RuleText
 from app.queries.facts import read_facts
@@ -158,7 +158,7 @@ class Life(RuleBasedStateMachine):
         def deed(act: Act) -> None:
             closed = act.session.query(Obligation.id).filter_by(org_id=act.org, subject_id=entry)
             for (found,) in closed.filter(Obligation.closed_at.is_not(None)).order_by(Obligation.id).limit(1):
-                obligations.reopen(act, found, ReopenReason.typing_error)
+                reopenings.reopen(act, found, ReopenReason.typing_error)
 
         self.do(deed)
 

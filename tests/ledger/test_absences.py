@@ -14,6 +14,7 @@ from app.operations import absences, answers, members, people, register
 from app.operations.inspectors import limit_to_kinds
 from app.queries.absences import read_summary
 from app.queries.dispatches import read_dispatches
+from app.queries.inbox import read_inbox
 from app.queries.owed import Owed
 from tests import factories
 from tests.ledger.conftest import Watch
@@ -89,6 +90,32 @@ def test_a_holiday_with_a_stand_in(watch: Watch, crew: dict[str, int]) -> None:
     back = [*first, ("2d", "Bruno", "pending", None, "owner", None),
             ("2d", "Carla", "cancelled", "not_a_recipient", "cover", "Bruno")]  # fmt: skip
     assert watch.rows(TOLD) == back
+
+
+def test_what_the_returned_person_has_taken_up_leaves_the_inbox_of_the_stand_in(
+    watch: Watch, crew: dict[str, int]
+) -> None:
+    """Not before both: until somebody has taken it up, whoever was told keeps it; and what the stand-in said, too."""
+    away(watch, crew["Bruno"], 0, 1, crew["Carla"])
+    watch.scan()
+    watch.deliver()
+
+    def seen(says: str | None = None, who: str = "Bruno") -> int:
+        with watch.acme.acting() as act:
+            if says:
+                member = act.session.get_one(Member, (act.org, crew[who]))
+                answers.acknowledge(act, member, register.find_subject(act, "P-1"), says)
+            return len(read_inbox(act.session, act.org, crew["Carla"], act.now))
+
+    assert seen() == 1
+    assert seen("seen") == 1, "said from afar, while away"
+    watch = on(watch, 2)
+    assert seen("not_mine") == 1
+    assert seen("help", "Carla") == 1
+    assert seen("seen") == 1, "the stand-in's own answer can be taken back there"
+    with watch.acme.acting() as act:
+        answers.take_back(act, people.find_member(act, "carla@acme.example"), register.find_subject(act, "P-1"))
+    assert seen() == 0
 
 
 def test_what_was_told_in_the_absence_is_not_told_again_when_it_ends(watch: Watch, crew: dict[str, int]) -> None:

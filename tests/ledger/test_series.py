@@ -10,8 +10,9 @@ from flask import Flask
 
 from app.domain.acts import Basis
 from app.models import Subject
-from app.operations import obligations, people, register, rules
+from app.operations import obligations, people, register, reopenings, rules
 from app.operations.rule_contents import RuleText
+from app.queries.owed import Owed
 from app.trail.act import Act
 from tests import factories
 from tests.ledger.conftest import Watch
@@ -150,7 +151,7 @@ def test_what_was_done_stays_done_and_what_was_missed_stays_open(watch: Watch) -
         watch.scan()
         assert due_ons(watch, "W-1") == weeks(0, 1)
         assert due_ons(watch, "W-1", "o.closed_at is null") == weeks(1)
-        assert watch.do(lambda act: obligations.reopen(act, of_monday(act), "not_done"))
+        assert watch.do(lambda act: reopenings.reopen(act, of_monday(act), "not_done"))
     for n in range(1, 4):
         noon(watch, MONDAY + n * WEEK).scan()
     assert due_ons(watch, "W-1", "o.closed_at is null") == weeks(0, 1, 2, 3, 4)
@@ -265,3 +266,35 @@ def test_p1_two_scans_and_an_officer_at_once_open_each_date_once(real_app: Flask
     assert due_ons(watch, "W-1") == weeks(*range(10))
     events = watch.rows("select count(*) from audit_event where type = 'obligation_opened'")
     assert events == [(10,)]
+
+
+def test_dates_ahead_go_with_a_rhythm_that_is_changed_and_come_back_with_it(watch: Watch) -> None:
+    """Weekly becomes monthly: what nobody has acted on, and is not in the new rhythm, is closed and named; not more."""
+    furnish(watch, "30d", "0d")
+    subject_id = add(watch, "W", "1w", MONDAY)
+    watch.do(lambda act: obligations.move(act, on_day(act, subject_id, MONDAY + WEEK), MONDAY + 8 * DAY, "agreed"))
+
+    def change(recurrence: str | None, basis: str | None = Basis.calendar) -> list[dt.date]:
+        def deed(act: Act) -> list[dt.date]:
+            entry = register.get_subject(act, subject_id)
+            said = {"kind_id": entry.kind_id, "legal_basis": "", "notes": ""}
+            register.amend(act, entry, recurrence=recurrence, recurrence_basis=basis, **said)
+            return obligations.open_dates(act, subject_id)
+
+        return watch.do(deed)
+
+    weekly = [MONDAY, MONDAY + 8 * DAY, *(MONDAY + n * WEEK for n in range(2, 5))]
+    watch.scan()
+    assert change("1w") == weekly
+    assert change("1m") == [MONDAY, MONDAY + 8 * DAY, dt.date(2027, 4, 1)]
+    closed = watch.rows("select detail ->> 'due_on', detail ->> 'source', detail ->> 'reason' from audit_event "
+                        "where type = 'obligation_closed' order by id")  # fmt: skip
+    assert closed == [((MONDAY + n * WEEK).isoformat(), "rhythm", "replaced") for n in range(2, 5)]
+    watch.scan(full=False, trigger="schedule")
+    assert watch.owed() == Owed(missing=[], stalled=[], unaddressed=[])
+    assert change("1w") == weekly
+    assert change("1w", Basis.due) == [MONDAY, MONDAY + 8 * DAY]
+
+
+def on_day(act: Act, subject_id: int, day: dt.date) -> int:
+    return obligations.find_obligation(act, register.get_subject(act, subject_id), day).id

@@ -13,7 +13,16 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Acknowledgement, Attachment, AuditEvent, Kind, Obligation
-from app.operations import answer_checks, answers, attachments, departures, obligations, people, proofs, register
+from app.operations import (
+    answer_checks,
+    answers,
+    attachments,
+    departures,
+    people,
+    proofs,
+    register,
+    reopenings,
+)
 from app.operations.attachments import SentFile
 from app.queries.answer_files import read_sent_files
 from app.queries.facts import read_facts
@@ -339,9 +348,24 @@ def test_what_is_reopened_waits_to_be_checked_again(shift: Shift) -> None:
     answer_id = shift.check()
     with shift.acme.acting() as act:
         closed = answer_checks.accept(act, answer_id)
-        obligations.reopen(act, closed.id, "not_done")
+        reopenings.reopen(act, closed.id, "typing_error")
     assert shift.check() == answer_id
     with shift.acme.acting() as act:
         answer_checks.send_back(act, answer_id, WORDS)
         assert not proofs.has_accepted_file(act, closed.id)
+    assert shift.waiting(Queue.check) == []
+
+
+def test_what_was_not_done_after_all_is_sent_back_and_nobody_is_on_it(shift: Shift) -> None:
+    """Whoever said that it is done reads why, no rule is held back by it, and the photo proves nothing."""
+    shift.say("done", done_on=march(1))
+    answer_id = shift.check()
+    with shift.acme.acting() as act:
+        closed = answer_checks.accept(act, answer_id)
+        assert reopenings.reopen(act, closed.id, "not_done", WORDS)
+        assert not reopenings.reopen(act, closed.id, "not_done", WORDS)
+        assert not proofs.has_accepted_file(act, closed.id)
+        rows = act.run("select a.sent_back_note, l.acknowledged_at from acknowledgement a join notification_ledger l "
+                       "on l.id = a.claim_id where a.org_id = :org").all()  # fmt: skip
+        assert rows == [(WORDS, None)]
     assert shift.waiting(Queue.check) == []

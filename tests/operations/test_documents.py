@@ -13,7 +13,7 @@ from app.domain.acts import NextFrom
 from app.domain.errors import Refused
 from app.ledger.scan import scan
 from app.models import Attachment, Document, Obligation, Subject
-from app.operations import attachments, documents, obligations
+from app.operations import attachments, documents, obligations, reopenings
 from app.operations.attachments import SentFile
 from app.operations.documents import Paper
 from app.queries.papers import begins_with, read_file, read_papers
@@ -142,7 +142,7 @@ def test_renewed_reopened_and_renewed_gives_one_successor(
 ) -> None:
     rhythm(permit, "1y", "due")
     documents.renew(act, due.id, Paper("C-1", valid_until=march(31)))
-    obligations.reopen(act, due.id, "typing_error")
+    reopenings.reopen(act, due.id, "typing_error")
     documents.renew(act, due.id, Paper("C-2", **again))
     due_on = again.get("valid_until", march(31))
     assert len([day for day, outcome in dates(act, permit).items() if outcome is None]) == 1

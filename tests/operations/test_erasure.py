@@ -11,9 +11,11 @@ from sqlalchemy import text
 
 from app.exports.event_words import told_history
 from app.ledger.scan import scan
-from app.models import Account, AuditEvent, AuditPersonal, Member
+from app.models import Account, AuditEvent, AuditPersonal, ImportRun, ImportUpload, Member
 from app.operations import absences, answers, people
+from app.operations.mentions import Person, without
 from app.queries.entry_history import read_history
+from app.trail.act import Act
 from app.trail.personal import hashed
 from tests import factories
 from tests.factories import Acme
@@ -57,6 +59,21 @@ def told(acme: Acme, onus: Onus) -> int:
     return bruno
 
 
+def bring_files(act: Act, member: int) -> None:
+    """An import of people that was applied, with lines that were not; three files that wait, of which one may stay."""
+    line = {"line": 2, "name": "Bruno Sanz", "number": "0042", "email": STAFF, "reason": "the number 0042 is taken"}
+    rows = [line, {"line": 3, "name": "Eva", "number": "0043"}]
+    kept = {"file_name": "a.csv", "file_sha256": "0", "mapping": {}, "counts": {}, "contents": "people"}
+    run = ImportRun(org_id=act.org, at=act.now, actor=act.actor, rows=rows, **kept)
+    act.session.add(run)
+    act.session.flush()
+    file = {"file_name": "a.csv", "file_sha256": "0", "look": {}, "header_key": "", "mapping": {}}
+    files = ({"import_run_id": run.id, "left_over": [["Bruno Sanz", "0042"]]}, {"content": b"name\nBRUNO SANZ\n"},
+             {"content": b"PK\x03\x04"}, {"content": b"name\nEva\n"})  # fmt: skip
+    act.session.add_all(ImportUpload(org_id=act.org, at=act.now, member_id=member, **file, **one) for one in files)
+    act.session.flush()
+
+
 def everything(acme: Acme) -> str:
     """Every row of the organisation, and every login, as text."""
     with acme.watching() as act:
@@ -92,6 +109,7 @@ def test_a_person_is_erased_and_the_trail_still_verifies(acme: Acme, told: int, 
     with acme.acting() as act:
         factories.rule(act, "His own", to=(f"member:{STAFF}",))
         act.run(KEPT)
+        bring_files(act, told)
     assert "A rule names this person" in onus.refusal("erase-person", STAFF)
     with acme.acting() as act:
         act.run("delete from rule_recipient where recipient = :to", {"to": f"member:{STAFF}"})
@@ -99,6 +117,7 @@ def test_a_person_is_erased_and_the_trail_still_verifies(acme: Acme, told: int, 
     assert {name: erased[name] for name in ("member_id", "values", "messages", "login")} == {
         "member_id": told, "values": 1, "messages": 1, "login": True,
     }  # fmt: skip
+    assert (erased["imports"], erased["named_in"]) == (4, {})
     left = everything(acme)
     for gone in (STAFF, "Bruno", "0042", WORDS):
         assert gone not in left, gone
@@ -112,7 +131,37 @@ def test_a_person_is_erased_and_the_trail_still_verifies(acme: Acme, told: int, 
         assert act.run("select count(*) from acknowledgement where member_id = :id", {"id": told}).scalar_one() == 1
         assert act.run("select count(*) from delivery").scalar_one() == 2
         assert act.run("select content from export_run").scalar_one() is None, "a report that is kept names people"
+        run = act.session.query(ImportRun).one()
+        assert [row["name"] for row in run.rows] == [f"Erased person {told}", "Eva"]
+        assert act.run("select content from import_upload where import_run_id is null").scalars().all() == [
+            b"name\nEva\n"
+        ]
     assert "no member" in onus.refusal("erase-person", STAFF)
+
+
+def test_what_is_left_to_edit_is_said_before(acme: Acme, told: int, onus: Onus) -> None:
+    with acme.acting() as act:
+        factories.subject(act, "T-1", title="First aid, Bruno Sanz")
+        factories.subject(act, "T-2", title="Brunotti crane", notes=f"ask {STAFF.upper()}")
+        factories.subject(act, "T-3", title="Form 00421")
+    onus.json("member", "disable", STAFF)
+    shown = onus.json("erase-person", STAFF, "--dry-run")
+    assert (shown["changed"], shown["named_in"]) == (False, {"notes": ["T-2"], "titles": ["T-1"]})
+    assert onus.json("erase-person", STAFF)["named_in"] == shown["named_in"]
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ({"title": "Aid of Ana Gil"}, {"title": "Aid of X"}),
+        ({"reference": "0042", "title": "Form 0042"}, {"reference": "0042", "title": "Form 0042"}),
+        ({"number": " 0042 ", "line": 42}, {"number": "X", "line": 42}),
+        ({"reason": "nobody has the number 0042"}, {"reason": "nobody has the number X"}),
+        ({"cells": ["ANA@x.example", "Ana Gilmore"]}, {"cells": ["X", "Ana Gilmore"]}),
+    ],
+)
+def test_a_line_names_a_person_only_where_it_surely_does(line: dict[str, Any], left: dict[str, Any]) -> None:
+    assert without(line, Person("Ana Gil", "ana@x.example", "0042"), "X") == left
 
 
 def test_a_login_that_another_organisation_has_stays_theirs(app: Flask, acme: Acme, told: int, onus: Onus) -> None:

@@ -75,12 +75,12 @@ def test_what_is_exported_comes_in_again_with_its_references_and_dates(
     outcomes = {row["reference"]: (row["outcome"], row["due_on"]) for row in again["rows"]}
     assert outcomes["0042"] == ("unchanged", "2027-03-20")
     assert outcomes["10-12"] == ("unchanged", "2027-03-02")
-    assert again["changed"] == again["conflict"] == 0
+    assert again["changed"] == again["conflict"] == again["rejected"] == 0
     fresh = factories.acme("fresh")
     with fresh.acting() as act:
         factories.member(act, email="ana@acme.example", name="Ana")
     made = onus.json("import", "register", str(path), "--org", "fresh")
-    assert (made["new"], made["rejected"]) == (3, 1)  # GONE has no date.
+    assert (made["new"], made["no_expiry"], made["rejected"]) == (3, 1, 0)  # GONE has no date.
     with fresh.acting() as act:
         stored = {row.reference: row for row in act.run(
             "select s.reference, s.title, s.recurrence, s.part_of_id is not null as is_part, s.owner_member_id is not "

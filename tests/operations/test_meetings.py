@@ -22,6 +22,7 @@ from app.operations import (
     places,
     register,
     releases,
+    reopenings,
     rules,
 )
 from app.operations.batch_plan import Order
@@ -77,7 +78,7 @@ def in_error(act: Act, obligation_id: int) -> None:
 
 
 def again(act: Act, obligation_id: int) -> None:
-    obligations.reopen(act, obligation_id, "not_done")
+    reopenings.reopen(act, obligation_id, "not_done")
 
 
 def kind_has(watch: Watch, recurrence: str, basis: str) -> None:

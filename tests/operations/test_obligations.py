@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from app.domain.errors import Refused
 from app.models import Obligation, Subject
-from app.operations import obligations, people, register
+from app.operations import obligations, people, register, reopenings
 from app.trail.act import Act
 from tests import factories
 from tests.operations.story import Since, march
@@ -162,11 +162,11 @@ def test_h12_completed_again_and_again_leaves_one_next_occurrence(act: Act, sinc
     since.read()
     assert obligations.close(act, due.id, "met")
     assert not obligations.close(act, due.id, "met")
-    assert obligations.reopen(act, due.id, "not_done")
+    assert reopenings.reopen(act, due.id, "not_done")
     assert obligations.close(act, due.id, "met")
     assert register.retitle(act, subject, "Weekly round")
     assert not obligations.close(act, due.id, "met")
-    assert obligations.reopen(act, due.id, "typing_error")
+    assert reopenings.reopen(act, due.id, "typing_error")
     assert obligations.close(act, due.id, "met")
     assert dates(act, subject) == {march(5): "met", march(12): None}
     again = ["obligation_reopened", "obligation_closed"]
@@ -177,7 +177,7 @@ def test_h12_the_one_next_occurrence_follows_the_day_it_was_really_done(act: Act
     subject = factories.subject(act, "I-1", march(5), recurrence="1w", recurrence_basis="done")
     due = obligations.find_obligation(act, subject)
     for met_on in (dt.date(2027, 2, 20), dt.date(2027, 2, 25), march(1)):
-        obligations.reopen(act, due.id, "typing_error")
+        reopenings.reopen(act, due.id, "typing_error")
         obligations.close(act, due.id, "met", met_on)
         assert dates(act, subject) == {march(5): "met", met_on + dt.timedelta(days=7): None}
 
@@ -199,7 +199,7 @@ def test_h12_an_occurrence_that_a_person_moved_stays_where_they_put_it(act: Act)
     due = obligations.find_obligation(act, subject)
     obligations.close(act, due.id, "met")
     obligations.move(act, obligations.find_obligation(act, subject).id, march(15), "agreed")
-    obligations.reopen(act, due.id, "not_done")
+    reopenings.reopen(act, due.id, "not_done")
     obligations.close(act, due.id, "met")
     assert dates(act, subject) == {march(5): "met", march(15): None}
 
@@ -276,14 +276,14 @@ def test_a_closed_deadline_is_reopened_once_and_its_closing_stays_in_the_trail(
 ) -> None:
     obligations.close(act, due.id, "not_required", reason="replaced", note="by C-2")
     since.read()
-    assert obligations.reopen(act, due.id, "typing_error", "another one")
+    assert reopenings.reopen(act, due.id, "typing_error", "another one")
     assert (due.closed_at, due.outcome, due.reason, due.note, due.met_on) == (None, None, None, "", None)
     event, detail = since.event()
     assert (event, detail["reason"], detail["note"]) == ("obligation_reopened", "typing_error", "another one")
     assert detail["old"] == {"outcome": "not_required", "met_on": None, "reason": "replaced"}
-    assert not obligations.reopen(act, due.id, "other")
+    assert not reopenings.reopen(act, due.id, "other")
     with pytest.raises(Refused, match="a reason for reopening: write one of not_done, typing_error, other"):
-        obligations.reopen(act, due.id, "bored")
+        reopenings.reopen(act, due.id, "bored")
     assert since.both() == ([], [])
 
 

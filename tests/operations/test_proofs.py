@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.domain.errors import Refused
 from app.models import Document, Obligation, Subject
-from app.operations import documents, kinds, obligations
+from app.operations import documents, kinds, obligations, reopenings
 from app.operations.attachments import SentFile
 from app.operations.documents import Paper
 from app.operations.kinds import KindText
@@ -91,6 +91,22 @@ def test_a_paper_of_the_deadline_is_proof_until_it_is_marked_as_wrong(act: Act, 
     with pytest.raises(Refused, match=ASKED):
         obligations.close(act, due.id, "met")
     documents.add_paper(act, subject, Paper("R-8"), proves_id=due.id)
+    assert obligations.close(act, due.id, "met")
+
+
+def test_what_was_not_done_after_all_needs_a_new_proof(act: Act, due: Obligation, since: Since) -> None:
+    """After a slip of typing the old one is as good as before; it may be the paper of a renewal, too."""
+    made = documents.renew(act, due.id, Paper("C-1", valid_until=march(25)), met_on=march(1))
+    assert reopenings.reopen(act, due.id, "typing_error")
+    assert obligations.close(act, due.id, "met", dt.date(2027, 2, 28))
+    since.read()
+    assert reopenings.reopen(act, due.id, "not_done")
+    assert made is not None
+    assert since.event()[1]["disproved"] == [made.document_id]
+    with pytest.raises(Refused, match=ASKED):
+        obligations.close(act, due.id, "met")
+    assert documents.close_with(act, due.id, Paper("R-7"))
+    assert reopenings.reopen(act, due.id, "other")
     assert obligations.close(act, due.id, "met")
 
 

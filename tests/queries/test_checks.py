@@ -21,6 +21,7 @@ from app.queries.watch import patience, watch_organisation
 from tests import factories
 from tests.factories import NOW, Acme
 from tests.queries.test_watch import ARRIVED, DAY, HOUR, LATE, MINUTE, TODAY, beating, told
+from tests.trail.conftest import sealed, signer_of
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
@@ -57,6 +58,16 @@ def test_status_of_a_running_watch(acme: Acme) -> None:
     assert status["pending"] == {"count": 1, "oldest_seconds": 3600}
     assert (status["deliveries"]["pending"], status["deliveries"]["delivered"]) == (1, 1)
     assert (status["undelivered"], status["email"]) == (0, "not configured")
+    seal = status["seal"]
+    assert (seal["oldest_unsealed_seconds"], seal["late"], seal["key_fault"]) == (0, False, None)
+    assert [(log["org"], log["size"], log["at"]) for log in seal["logs"]] == [("acme", 0, None)]
+    assert sealed(acme, signer_of(1)) is not None
+    with acme.acting(NOW - dt.timedelta(seconds=90)) as act:
+        act.record("moved")
+    code, status = run("status")
+    (log,) = status["seal"]["logs"]
+    assert (code, status["healthy"]) == (0, True), "alerts are raised and sent without the seal"
+    assert (status["seal"]["late"], log["unsealed_seconds"], log["at"]) == (True, 90, "2027-03-01T11:00:00+00:00")
 
 
 @pytest.mark.usefixtures("stopped_clock")

@@ -14,7 +14,7 @@ from app.trail.seal import Sealed, seal
 from app.trail.tree import leaf_hash, root
 from tests.factories import Acme
 
-LEAVES = "select seq, event_id, content from audit_leaf where org_id = :org order by seq"
+LEAVES = "select seq, event_id, content, hash from audit_leaf where org_id = :org order by seq"
 NOTES = "select note from audit_checkpoint where org_id = :org order by size"
 UNSEALED = "select count(*) from audit_unsealed where org_id = :org"
 
@@ -37,10 +37,11 @@ def verified(act: Act, *signers: Signer) -> list[dict[str, Any]]:
     """The events as they were sealed, after everything that can be checked about them was checked."""
     leaves = act.run(LEAVES).all()
     assert [leaf.seq for leaf in leaves] == list(range(len(leaves))), "dense from 0"
-    assert len({leaf.event_id for leaf in leaves}) == len(leaves), "each once"
-    hashes = [leaf_hash(leaf.content) for leaf in leaves]
+    there = [leaf for leaf in leaves if leaf.hash is None]
+    assert len({leaf.event_id for leaf in there}) == len(there), "each once"
+    hashes = [leaf.hash or leaf_hash(leaf.content) for leaf in leaves]
     for note in act.run(NOTES).scalars():
         checkpoint = checkpoint_of(note, [signer.key for signer in signers])
         assert checkpoint.root == root(hashes[: checkpoint.size])
         assert checkpoint.origin == f"{signers[0].name}/{act.org}"
-    return [json.loads(leaf.content) for leaf in leaves]
+    return [json.loads(leaf.content) for leaf in there]

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from flask import Flask
 
 from app.cli import main
+from app.scheduler.heartbeat import Heartbeat
 from app.scheduler.process import seal_once
 from app.trail.keys import beside
 from app.trail.notes import VerifierKey, opened
@@ -101,7 +102,7 @@ def test_the_scheduler_seals_and_doctor_says_when_it_does_not(
     later = replace(app.extensions["onus_settings"], clock=NOW.replace(minute=2))
     monkeypatch.setitem(app.extensions, "onus_settings", later)
     assert not doctor("seal", exit_code=1)["ok"]
-    seal_once()
+    seal_once(Heartbeat())
     assert doctor("seal")["ok"]
     assert run("seal")["sealed"] == 0
 

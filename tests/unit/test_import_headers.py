@@ -38,7 +38,7 @@ def test_each_field_is_understood_in_each_language(header: tuple[str, ...]) -> N
         "legal_basis",
         "notes",
     )
-    assert set(order) == set(FIELDS)
+    assert set(order) == set(FIELDS) - {"recurrence_basis", "due_from"}, "which only files of ours have"
     assert columns_of(header, len(header), ()).fields == {field: (place,) for place, field in enumerate(order)}
 
 

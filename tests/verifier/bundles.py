@@ -65,6 +65,13 @@ def story() -> list[Event]:
     ]
 
 
+def tomb(number: int, *ranges: list[int], **said: Any) -> Event:
+    """What removed the events of these ranges, all of them looks, unless it says something else."""
+    count = sum(last - first + 1 for first, last in ranges)
+    told = {"policy": "Rule 7", "events": count, "ranges": list(ranges), "types": {"looked": count} if count else {}}
+    return event(number, "retention_applied", 6, **(told | said))
+
+
 def alert_row(row: int, claim: str, threshold: str) -> dict[str, Any]:
     cells = {"alert": int(claim), "entry": 3, "rule_id": 2, "code": threshold, "due_on": "2027-03-31"}
     return {"section": "alerts", "row": row, "cells": cells}
@@ -78,6 +85,7 @@ class Case:
     shown: list[int] | None = None
     sizes: list[int] = field(default_factory=lambda: [3, 8])
     signers: list[Signer] = field(default_factory=lambda: [SIGNER])
+    gone: list[int] = field(default_factory=list)  # Of which only the hash is left in a bundle of the whole.
     personal: list[dict[str, Any]] = field(
         default_factory=lambda: [{"seq": 1, "name": "name", "salt": SALT.hex(), "value": "Ana"}]
     )
@@ -101,7 +109,7 @@ class Case:
     def files(self) -> dict[str, bytes]:
         """All but the manifest."""
         size, tree = len(self.events), self.tree
-        lines: list[dict[str, Any]] = [{"seq": seq, "event": self.events[seq]} for seq in self.shown or range(size)]
+        lines: list[dict[str, Any]] = [self.line(seq) for seq in self.shown or range(size)]
         grown = []
         if self.shown is not None:
             lines = [line | {"proof": base64s(tree.inclusion_proof(line["seq"]))} for line in lines]
@@ -117,6 +125,11 @@ class Case:
             "report.jsonl": jsonl(self.rows),
             "report.pdf": b"%PDF-1.7\n\xff\n",
         }
+
+    def line(self, seq: int) -> dict[str, Any]:
+        if seq in self.gone:
+            return {"seq": seq, "leaf": base64s([leaf_hash(rfc8785.dumps(self.events[seq]))])[0]}
+        return {"seq": seq, "event": self.events[seq]}
 
     def signed_files(self, files: dict[str, bytes] | None = None) -> dict[str, bytes]:
         """The files with a manifest of them, signed."""
@@ -139,6 +152,14 @@ class Case:
 
     def bundle(self) -> bytes:
         return pack(self.signed_files())
+
+
+def retained(**said: Any) -> Case:
+    """The story with three looks in it, at 4, 5 and 14; the first two went by the policy that event 15 names."""
+    events = story()
+    looks = [event(number, "looked", 1) for number in (201, 202)]
+    events = [*events[:4], *looks, *events[4:], event(112, "looked", 5), tomb(113, [4, 5]), event(114, "day_sealed", 6)]
+    return Case(**({"events": events, "sizes": [3, 6, 15], "gone": [4, 5]} | said))
 
 
 def with_manifest(manifest: bytes, signers: list[Signer]) -> dict[str, bytes]:

@@ -30,6 +30,8 @@ from tests.verifier.bundles import (
     event,
     jsonl,
     pack,
+    retained,
+    tomb,
     with_manifest,
 )
 from tests.verifier.conftest import Judge
@@ -192,6 +194,73 @@ IN_THE_TRAIL: dict[str, tuple[Callable[[], Case], int, str]] = {
 }  # fmt: skip
 
 
+def said_otherwise(*ranges: list[int], **said: Any) -> Callable[[], Case]:
+    """The tombstone of the story says something else, and all is sealed and signed anew."""
+
+    def made() -> Case:
+        case = retained()
+        case.events[15] = tomb(113, *ranges, **said)
+        return case
+
+    return made
+
+
+def with_leaf(number: int, **line: Any) -> Callable[[Files], Files]:
+    """Of this event the bundle has another line."""
+
+    def change(content: list[bytes]) -> None:
+        content[number] = jsonl([json.loads(content[number]) | line])
+
+    return lines("events.jsonl", change)
+
+
+def more(*events: dict[str, Any], **said: Any) -> Callable[[], Case]:
+    """The story with these events behind it."""
+    return lambda: retained(events=[*retained().events, *events], **said)
+
+
+BY_RETENTION: dict[str, tuple[Callable[[], Case], int, str]] = {
+    "removed without a tombstone": (lambda: retained(gone=[4, 5, 14]), INCOMPLETE, "event [14] is missing, and nothing in the trail"),
+    "one more than the tombstone says": (said_otherwise([4, 4]), INCOMPLETE, "event [5] is missing, and nothing in the trail"),
+    "the tombstone dropped": (
+        lambda: retained(events=[*retained().events[:15], retained().events[16]]), INCOMPLETE, "event [4] is missing",
+    ),
+    "the tombstone itself removed": (more(tomb(115, [15, 15]), gone=[4, 5, 15]), INCOMPLETE, "event [4] is missing"),
+    "a tombstone, and nothing removed": (lambda: retained(gone=[]), ALTERED, "event [4] is there, which was let go"),
+    "less than the tombstone says": (lambda: retained(gone=[4]), ALTERED, "event [5] is there, which was let go"),
+    "a tombstone of what is to come": (said_otherwise([4, 5], [16, 16]), ALTERED, "lets go what was not before it"),
+    "a tombstone of itself": (said_otherwise([4, 5], [15, 15]), ALTERED, "lets go what was not before it"),
+    "a range that runs backwards": (said_otherwise([5, 4], events=2), ALTERED, "lets go what was not before it"),
+    "another number than its ranges have": (said_otherwise([4, 5], events=3), ALTERED, "other events than it counts"),
+    "other types than it counts": (said_otherwise([4, 5], types={"looked": 1}), ALTERED, "other events than it counts"),
+    "an event twice": (said_otherwise([4, 5], [5, 5]), ALTERED, "other events than it counts"),
+    "an event of an earlier tombstone": (more(tomb(115, [5, 5])), ALTERED, "event 17 lets go other events than it counts"),
+    "an alert let go": (said_otherwise([4, 5], types={"claimed": 2}), ALTERED, "lets go what nobody may let go"),
+    "an alert let go as a look": (
+        more(tomb(115, [2, 2]), gone=[2, 4, 5]), ALTERED, "alert 5, which nothing before it raised",
+    ),
+    "a hand-over let go as a look": (more(tomb(115, [9, 9]), gone=[4, 5, 9]), ALTERED, "which was never handed over"),
+    "a tombstone of another organisation": (
+        lambda: retained(events=[*retained().events[:15], tomb(113, [4, 5]) | {"org": "8"}]), ALTERED, "another organisation's",
+    ),
+    "a tombstone without ranges": (said_otherwise([4, 5], ranges="4-5"), UNREADABLE, "cannot be read as a bundle"),
+    "a part that shows what was let go": (
+        lambda: retained(shown=[4, 15], gone=[], personal=[], rows=[]), ALTERED, "event [4] is there",
+    ),
+    "a part with a hash for an event": (
+        lambda: retained(shown=[4, 15], personal=[], rows=[]), UNREADABLE, "cannot be read as a bundle",
+    ),
+}  # fmt: skip
+
+IN_PLACE_OF_EVENTS: dict[str, tuple[Callable[[Files], Files], int, str]] = {
+    "a forged tombstone": (replaced("events.jsonl", "Rule 7", "Rule 8"), ALTERED, "other events than were sealed"),
+    "another hash": (with_leaf(4, leaf=retained().line(5)["leaf"]), ALTERED, "other events than were sealed"),
+    "a hash of other length": (with_leaf(4, leaf="AAAA"), ALTERED, "other events than were sealed"),
+    "a hash and an event": (with_leaf(4, event=event(201, "looked", 2)), ALTERED, "other events than were sealed"),
+    "two hashes swapped": (lines("events.jsonl", lambda content: content.insert(4, content.pop(5))), ALTERED, "event 5 behind 3"),
+}  # fmt: skip
+
+
 class Moved(Case):
     """A leaf under another number, with the proof of its own."""
 
@@ -215,6 +284,19 @@ def test_what_the_operator_signs_anew_is_seen(deed: str, verdict_on: Judge) -> N
 def test_what_cannot_have_happened_is_seen(deed: str, verdict_on: Judge) -> None:
     made, code, words = IN_THE_TRAIL[deed]
     expect(verdict_on(made().bundle()), code, words)
+
+
+@pytest.mark.parametrize("deed", BY_RETENTION)
+def test_what_was_removed_otherwise_than_a_tombstone_says_is_seen(deed: str, verdict_on: Judge) -> None:
+    made, code, words = BY_RETENTION[deed]
+    expect(verdict_on(made().bundle()), code, words)
+
+
+@pytest.mark.parametrize("deed", IN_PLACE_OF_EVENTS)
+def test_what_is_put_in_the_place_of_a_removed_event_is_seen(deed: str, verdict_on: Judge) -> None:
+    change, code, words = IN_PLACE_OF_EVENTS[deed]
+    case = retained()
+    expect(verdict_on(pack(case.signed_files(change(case.files())))), code, words)
 
 
 def expect(verdict: dict[str, Any], code: int, words: str) -> None:

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import verifier
+from app.domain.retention import VISITS
 from app.trail.tree import Tree, leaf_hash
-from tests.verifier.bundles import SIGNER, STRANGER, VKEY, Case, event, pack
+from tests.verifier.bundles import SIGNER, STRANGER, VKEY, Case, event, pack, retained, tomb
 from tests.verifier.conftest import Judge
 
 WHOLE = st.integers(-(2**53) + 1, 2**53 - 1)
@@ -86,6 +87,21 @@ def test_an_empty_trail_and_what_was_erased_are_good(verdict_on: Judge) -> None:
     assert verdict_on(Case(events=[], sizes=[], personal=[], rows=[]).bundle())["code"] == 0
 
 
+def test_what_went_by_a_stated_policy_is_said_and_good(verdict_on: Judge) -> None:
+    """Of the whole, of a part, and compared with what was kept before: checkpoints are what they were."""
+    whole, before = retained(), retained(gone=[], events=retained().events[:15], sizes=[3])
+    verdict = verdict_on(whole.bundle(), before.bundle(), whole.checkpoint(6))
+    assert (verdict["code"], verdict["events"], verdict["size"]) == (0, 15, 17)
+    assert verdict["removed"] == [{"events": 2, "at": "2027-03-06T11:00:00.000000Z", "policy": "Rule 7", "seq": 15}]
+    assert verdict["sentence"].endswith(
+        "; 2 events were removed by retention, last on 2027-03-06 under the policy “Rule 7” (tombstone: event 15)."
+    )
+    part = retained(shown=[1, 2, 15], rows=[])
+    assert verdict_on(part.bundle(), whole.checkpoint(6))["code"] == 0
+    beside = Case(events=[*Case().events, tomb(113)])
+    assert "removed" not in verdict_on(beside.bundle())["sentence"], "only things beside the trail went"
+
+
 def test_trust_goes_over_to_a_new_key_that_the_old_one_has_named(verdict_on: Judge) -> None:
     """The event names the new key, the next checkpoint is signed by both: either key alone is enough to know."""
     changed = event(112, "trail_key_changed", 5, vkey=STRANGER.key.text)
@@ -117,3 +133,7 @@ def test_it_runs_alone(tmp_path: Path) -> None:
         2, "Incomplete: The key of the installation is not given: name it with --key.\n"
     )  # fmt: skip
     assert run("--help").returncode == 0
+
+
+def test_what_it_lets_go_is_what_a_policy_may_name() -> None:
+    assert frozenset(VISITS) == verifier.VISITS

@@ -21,7 +21,7 @@ from app.database import Unreachable
 from app.domain.acts import Basis
 from app.domain.errors import Refused
 from app.models import Site
-from app.operations import feeds, members, obligations, parts, people, register
+from app.operations import feeds, members, obligations, parts, people, register, reopenings
 from app.trail.act import Act
 from app.web import calendar_feed
 from tests import factories
@@ -135,7 +135,7 @@ def test_h35_each_change_of_date_and_title_and_each_end_raises_the_sequence(read
         lambda act: None,
         lambda act: obligations.move(act, crane, DUE + DAY, "agreed"),
         lambda act: obligations.close(act, crane, "met"),
-        lambda act: obligations.reopen(act, crane, "not_done"),
+        lambda act: reopenings.reopen(act, crane, "not_done"),
         lambda act: register.retitle(act, register.find_subject(act, "C-3"), "Crane"),
     ]
     for number, deed in enumerate(deeds):

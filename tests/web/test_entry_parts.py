@@ -6,7 +6,8 @@ import datetime as dt
 
 import pytest
 
-from app.operations import people
+from app.operations import obligations, parts, people, register
+from app.operations.register import Entry
 from tests import factories
 from tests.factories import Acme
 from tests.people import OFFICER
@@ -51,6 +52,28 @@ def test_a_condition_is_put_into_its_permit_and_follows_its_date(
     assert stored(staffed, "select due_on, follows_id from obligation where subject_id = :id", id=ids["4.2"]) == [
         (dt.date(2027, 7, 4), None)
     ]
+
+
+def test_a_date_whose_whole_is_closed_says_that_it_stays(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
+    with staffed.acting() as act:
+        parts.put_into(act, register.get_subject(act, ids["4.2"]), ids["0417"], "180d")
+        whole = obligations.find_obligation(act, register.get_subject(act, ids["0417"]))
+        obligations.close(act, whole.id, "not_required", None, "replaced")
+    page = words(browser(OFFICER).get(page_of(ids)).text)
+    assert "It followed the deadline of its whole on 31 December 2027, which is closed: Closed without doing it" in page
+
+
+def test_another_rhythm_says_before_which_dates_would_go(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
+    with staffed.acting() as act:
+        entry = Entry(factories.site(act), factories.kind(act), "W", due_on=dt.date(2027, 3, 1), recurrence="1w",
+                      recurrence_basis="calendar")  # fmt: skip
+        ids["W"] = register.add_subject(act, entry)
+    ana = browser(OFFICER)
+    page = ana.get(page_of(ids, "W", "edit")).text
+    assert "Opened by the calendar, and not acted on yet: 8 March 2027." in words(page)
+    monthly = {"recurrence": "1m", "recurrence_basis": "calendar"}
+    ana.post(page_of(ids, "W", "edit"), title="W", kind=str(entry.kind_id), **monthly)
+    assert "the entry comes in another rhythm now" in words(ana.get(page_of(ids, "W")).text)
 
 
 @pytest.mark.parametrize(

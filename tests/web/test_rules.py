@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -269,3 +270,21 @@ def test_h38_foreign_ids_are_not_there(browser: SignIn, staffed: Acme) -> None:
     assert person.get(f"/o/other/rules/{foreign}").status_code == 404
     assert rule_of(other, "Theirs") is not None
     assert rule_of(staffed) is None
+
+
+def test_the_page_of_a_rule_says_what_it_said_before(browser: SignIn, kept: int, staffed: Acme) -> None:
+    ana = browser(OFFICER)
+    ana.post(f"/o/acme/rules/{kept}", **FORM | {"version": "1", "to": ["owner", "role:officer"]})
+    ana.post(f"/o/acme/rules/{kept}/switch", on="no")
+    page = ana.get(f"/o/acme/rules/{kept}").text.partition("Versions")[2]
+    assert re.findall(r"<strong>([^<]+)</strong>", page) == ["Switched off", "Changed", "Made"]
+    assert "version 2" in page
+    before_and_after = re.findall(r"<dt>([^<]+)</dt><dd><del>([^<]+)</del> → <ins>([^<]+)</ins></dd>", page)
+    assert sorted(before_and_after) == [
+        ("How", "e-mail and in the app", "in the app"),
+        ("If a message comes back", "all administrators", "nobody else"),
+        ("When", "90, 30, 7 days before, on the day, 7 days after", "90, 45, 7 days before, on the day, 7 days after"),
+        ("Who is told", "Ana and the responsible", "the responsible and all compliance managers"),
+    ]
+    assert ", Ana</span>" in page
+    assert "an operator, by a command" in page

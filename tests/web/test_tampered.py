@@ -27,8 +27,8 @@ QUERIES = [
 
 LISTS = ["settings/sites", "settings/kinds", "settings/people", "settings/posts", "rules", "register", "inbox",
          "evidence/alerts", "evidence/checks", "evidence/undelivered", "evidence/nobody-to-tell", "evidence/returned",
-         "evidence/off-the-watch", "evidence/past", "evidence/silent", "today/overdue", "today/unwatched",
-         "calendar/agenda"]  # fmt: skip
+         "evidence/off-the-watch", "evidence/past", "evidence/silent", "evidence/seal", "today/overdue",
+         "today/unwatched", "calendar/agenda"]  # fmt: skip
 
 NONSENSE = ["x", "-1", str(2**63), str(NO_NUMBER_OF_OURS), "9" * 18 + "." + "9" * 18, "%00", "%F0%28", "٣", "member:",
             "member:x", f"member:{NO_NUMBER_OF_OURS}", "9999-12-31", "0001-01-01", "9" * 5000]  # fmt: skip
@@ -57,6 +57,7 @@ FORMS = [
     ("settings/posts/{post_id}/end", {"site": "{own_site_id}", "member": "{member_id}", "from_on": "2027-03-01"}),
     ("settings/people/{member_id}", PERSON | {"sites": "{site_id}"}),
     ("settings/people", PERSON | {"sites": "{site_id}"}),
+    ("evidence/seal", {"readers": "{member_id}"}),
 ]
 
 ODD = ["\0", "\ud800", "\u202e", "x" * 5000, "=1+1", "'; drop table subject; --", "%s %(x)s {0}", "0x1F", "٣"]

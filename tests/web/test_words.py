@@ -15,8 +15,10 @@ import pytest
 from app.channels.session import STEPS
 from app.domain.acts import Answer
 from app.domain.delivery import Because, Channel, Fate, Outcome, Reason, Resolution, Standing, State, TimedBy
+from app.domain.trials import TrialEnd
 from app.exports.event_words import BUILT, PLAIN
 from app.ledger.sweep import LOST
+from app.ledger.trials import CHECKPOINT_HANDED_OVER, CHECKPOINT_SETTLED, HANDED_OVER, SETTLED
 from app.queries.unreached import Unheard
 from app.vocabulary import OF
 from app.web.message_texts import BUTTONS
@@ -88,6 +90,9 @@ def test_the_sources_are_read() -> None:
         ("try", [*Outcome, LOST, State.bounced]),
         ("verb", sorted(verbs())),
         ("event", sorted(events())),
+        ("event", [HANDED_OVER, SETTLED, CHECKPOINT_HANDED_OVER, CHECKPOINT_SETTLED]),
+        ("trial_end", TrialEnd),
+        ("checkpoint_end", TrialEnd),
     ],
 )
 def test_every_code_has_its_words(of: str, codes: Iterable[StrEnum | str]) -> None:
@@ -97,7 +102,7 @@ def test_every_code_has_its_words(of: str, codes: Iterable[StrEnum | str]) -> No
 
 def test_every_event_of_an_entry_has_its_sentence() -> None:
     # Of the organisation, and in the history of no entry.
-    of_all = {"deliveries_held", "deliveries_released", "mail_trial_handed_over", "mail_trial_settled"}
+    of_all = {"deliveries_held", "deliveries_released", "checkpoint_mail_asked"}
     assert events() - of_all - PLAIN.keys() - BUILT.keys() == set()
 
 

@@ -66,10 +66,10 @@ def gather(session: Session, report: Report, origin: str, size: int, reported: i
     notes, leaves = list(queries.read_checkpoints(session, org, size)), queries.read_leaves(session, org, size)
     shown: Collection[int] = range(size)
     if whole:
-        write_lines(folder / EVENTS, (b'{"event":%b,"seq":%d}' % (leaf.content, leaf.seq) for leaf in leaves))
+        write_lines(folder / EVENTS, map(in_its_place, leaves))
         write_lines(folder / PROOFS, ())
     else:
-        tree, shown = Tree(Packed(b"".join(leaf_hash(leaf.content) for leaf in leaves))), set()
+        tree, shown = Tree(Packed(b"".join(leaf.hash or leaf_hash(leaf.content) for leaf in leaves))), set()
         part = queries.read_part(session, report.scope, size, claims_of(report))
         write_lines(folder / EVENTS, with_proof(part, tree, shown))
         write_lines(folder / PROOFS, grown((note.size for note in notes if 0 < note.size < size), tree))
@@ -78,7 +78,15 @@ def gather(session: Session, report: Report, origin: str, size: int, reported: i
     values = (value for value in queries.read_values(session, org, size) if value.seq in shown)
     write_lines(folder / PERSONAL, map(revealed, values))
     root = base64.b64decode(notes[-1].note.split("\n")[2])
-    return Gathered(origin, size, root, whole, len(shown), reported)
+    events = len(shown) - (queries.count_removed(session, org, size) if whole else 0)
+    return Gathered(origin, size, root, whole, events, reported)
+
+
+def in_its_place(leaf: Any) -> bytes:
+    """An event as it was sealed; of one that went by a policy of retention the hash of its leaf."""
+    if leaf.hash is not None:
+        return b'{"leaf":"%b","seq":%d}' % (base64.b64encode(leaf.hash), leaf.seq)
+    return b'{"event":%b,"seq":%d}' % (leaf.content, leaf.seq)
 
 
 def with_proof(leaves: Iterable[Any], tree: Tree, shown: set[int]) -> Iterator[bytes]:

@@ -27,7 +27,8 @@ What is in it
 -------------
 report.pdf          for reading: the register, the alerts, who was told how and when, who answered, what was done
 report.csv, .jsonl  the same rows under the same numbers, for a spreadsheet and for programs
-events.jsonl        the events as they were sealed, one a line, with their place in the log{proof}
+events.jsonl        the events as they were sealed, one a line, with their place in the log{proof}; of one that was
+                    removed by a policy of retention the hash of its leaf, and an event says which and why
 checkpoints.txt     signed: how many events the log had, and the one hash that stands for them (C2SP tlog-checkpoint)
 consistency.jsonl   why the log of an earlier checkpoint is the beginning of this one (only where it is not all here)
 personal.jsonl      personal values, each with the salt under which it was sealed; what was erased is not there
@@ -41,7 +42,7 @@ How to verify it with Onus
 How to verify it without Onus
 -----------------------------
 Get onus_verify.py from somebody whom you trust, not with this bundle (`onus verifier -o onus_verify.py` writes it). It
-is one file of 400 lines, and needs Python 3.11 and `pip install cryptography`:
+is one file of 430 lines, and needs Python 3.11 and `pip install cryptography`:
 
     python onus_verify.py BUNDLE.zip --key KEY [--checkpoint FILE]
 

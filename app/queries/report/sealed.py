@@ -1,7 +1,8 @@
 """The sealed events that a report rests on, with what proves them: checkpoints, keys, and revealed values.
 
 Of all, or of those that the report is about: every event of its alerts, so that their story is whole, and what
-happened beside them to the same entries; what has another key seal belongs to everybody.
+happened beside them to the same entries; what has another key seal, or says which events were removed, belongs to
+everybody.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from app.models import AuditCheckpoint, AuditEvent, AuditLeaf, AuditPersonal, Su
 from app.queries.report.changes import LOOKS, of_entry, of_others
 from app.queries.report.scope import Scope, portions
 
-KEY_CHANGED, EXPORTED = "trail_key_changed", "exported"
+KEY_CHANGED, REMOVED, EXPORTED = "trail_key_changed", "retention_applied", "exported"
 
 
 def is_whole(scope: Scope) -> bool:
@@ -25,8 +26,20 @@ def is_whole(scope: Scope) -> bool:
 
 
 def read_leaves(session: Session, org: int, size: int) -> Iterator[Any]:
-    """Each leaf of the log: `seq` and `content`, in their order."""
-    return _rows(session, select(AuditLeaf.seq, AuditLeaf.content).where(*_of_log(org, size)).order_by(AuditLeaf.seq))
+    """Each leaf of the log: `seq`, and `content` or what is left of it, `hash`; in their order."""
+    columns = (AuditLeaf.seq, AuditLeaf.content, AuditLeaf.hash)
+    return _rows(session, select(*columns).where(*_of_log(org, size)).order_by(AuditLeaf.seq))
+
+
+def count_removed(session: Session, org: int, size: int) -> int:
+    """Of how many leaves only the hash is left."""
+    query = select(func.count()).select_from(AuditLeaf).where(*_of_log(org, size), AuditLeaf.hash.is_not(None))
+    return session.execute(query).scalar_one()
+
+
+def read_size(session: Session, org: int) -> int:
+    """How many events are sealed."""
+    return session.execute(select(func.max(AuditCheckpoint.size)).where(AuditCheckpoint.org_id == org)).scalar_one()
 
 
 def read_part(session: Session, scope: Scope, size: int, claims: Collection[int]) -> Iterator[Any]:
@@ -41,7 +54,7 @@ def read_part(session: Session, scope: Scope, size: int, claims: Collection[int]
         select(AuditLeaf.seq, AuditLeaf.content)
         .join(one, and_(one.org_id == AuditLeaf.org_id, one.id == AuditLeaf.event_id))
         .outerjoin(Subject, and_(Subject.org_id == one.org_id, Subject.id == one.subject_id))
-        .where(*_of_log(scope.org, size), or_(told, beside, one.type == KEY_CHANGED))
+        .where(*_of_log(scope.org, size), or_(told, beside, one.type.in_((KEY_CHANGED, REMOVED))))
         .order_by(AuditLeaf.seq)
     )
     return _rows(session, query)

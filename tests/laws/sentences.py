@@ -42,9 +42,13 @@ STYLE = re.compile(r"^<|^[a-z-]+:[a-z0-9#]|style=|[a-z-]+=\"|; (charset|filename
 STATEMENT = re.compile(r"\s*(select|update|insert|delete|with|from|where|and|or|join|left join|order|case|set)\b", re.I)
 NO_WORDS = frozenset(
     # Headers and attributes, the name of the house, and codes that only a program sees.
-    {"Vary", "Location", "Allow", "Accept", "Onus", "Lax", "open", "signed in", "not configured", "onus web"}
+    {"Vary", "Location", "Allow", "Accept", "Onus", "Lax", "English", "open", "signed in", "not configured", "onus web"}
 )
 READ_ALOUD = ("alt", "aria-label", "aria-description", "placeholder", "title", "content")
+
+
+# A fragment of a statement: it names the organisation, a column of a table, or a function of SQL.
+FRAGMENT = re.compile(r":org\b|\bselect\b|coalesce\(|\b[a-z]\.[a-z_]+ = ")
 
 
 def templates() -> list[Path]:
@@ -74,7 +78,7 @@ def asked_for(path: Path) -> frozenset[Sentence]:
 def is_bare(text: str) -> bool:
     """Whether a person would read it as words."""
     text = PLACES.sub("", text).strip()
-    if STATEMENT.match(text) or STYLE.search(text):
+    if STATEMENT.match(text) or STYLE.search(text) or FRAGMENT.search(text):
         return False
     return text not in NO_WORDS and bool(TWO_WORDS.search(text) or LABEL.fullmatch(text))
 

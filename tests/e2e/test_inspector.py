@@ -18,8 +18,8 @@ from app.scheduler.export_child import finish
 from app.trail.signers import public_keys
 from tests import factories
 from tests.e2e.conftest import Site, Tab
-from tests.operations.story import march
 from tests.factories import NOW, Acme
+from tests.operations.story import march
 from tests.people import HASH, INSPECTOR, PASSWORD
 
 

@@ -61,6 +61,7 @@ libreoffice: setup
 # Ratios, measured side by side in one run; see docs/operating.md for what they were.
 bench: setup
 	$(BIN)/python -m bench.import_register
+	$(BIN)/python -m bench.first_scan
 
 # Pin the newest of everything; the lock carries hashes and no address.
 lock: setup

@@ -22,7 +22,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from app.domain.errors import Refused
+from app.domain.errors import Phrase, Refused
 
 CATALOGUES = Path(__file__).parent / "translations"
 ENGLISH = "en"
@@ -161,5 +161,10 @@ def plural(one: str, many: str) -> tuple[str, str]:
 
 def said(refused: Refused) -> str:
     """A refusal in the reader's language, and whatever refusal it quotes."""
-    places = {name: said(value) if isinstance(value, Refused) else value for name, value in refused.places.items()}
-    return gettext(refused.sentence, **places)
+    return gettext(refused.sentence, **{name: _said(value) for name, value in refused.places.items()})
+
+
+def _said(place: object) -> object:
+    if isinstance(place, Refused):
+        return said(place)
+    return gettext(place) if isinstance(place, Phrase) else place

@@ -211,6 +211,7 @@ def move_to_site(reference: str, to: str, site: str | None, org: str | None, as_
     "--outcome", metavar="OUTCOME", help="met (unless said otherwise), failed, not_required or entered_in_error."
 )
 @click.option("--met-on", "--done-on", "met_on", type=DAY, help="The day it was done; else today at the site.")
+@click.option("--retest-on", type=DAY, help="Where it failed: the day by which it must pass.")
 @reason_option("Where it was not done: not_required, replaced, entered_in_error or other")
 @note_option
 @click.option("--proof", type=FILE, help="A file that proves it; some kinds ask for proof.")
@@ -221,6 +222,7 @@ def close(
     reference: str,
     outcome: str | None,
     met_on: dt.date | None,
+    retest_on: dt.date | None,
     reason: str | None,
     note: str,
     proof: Path | None,
@@ -232,16 +234,25 @@ def close(
 ) -> None:
     """Close a deadline of REF; one that was met opens the next of a recurrence, and may need proof."""
     said, paper = outcome or outcome_of(reason), documents.Paper(proof_number, file=file_at(proof))
-    if (proof or proof_number) and said != Outcome.met:
-        raise Refused(f"The outcome {said} has no proof: only what is closed as done has. Leave --proof out.")
+    check_goes_with(said, bool(proof or proof_number), retest_on)
     with deadline(org, reference, site, due_on) as (act, obligation):
         if proof or proof_number:
             changed = documents.close_with(act, obligation.id, paper, met_on, note)
+        elif retest_on:
+            changed = obligations.fail(act, obligation.id, met_on, retest_on, note)
         else:
             changed = obligations.close(act, obligation.id, said, met_on, reason, note)
         still = {"open_due_on": obligations.open_dates(act, obligation.subject_id)}
     facts = ids(obligation) | {"outcome": obligation.outcome, "met_on": obligation.met_on} | still
     say(as_json, changed, f"The deadline {obligation.due_on} of {reference} is {obligation.outcome}.", **facts)
+
+
+def check_goes_with(outcome: str, has_proof: bool, retest_on: dt.date | None) -> None:
+    """Raise Refused for what an outcome does not have."""
+    if has_proof and outcome != Outcome.met:
+        raise Refused(f"The outcome {outcome} has no proof: only what is closed as done has. Leave --proof out.")
+    if retest_on and outcome != Outcome.failed:
+        raise Refused(f"The outcome {outcome} has no re-test: only what failed has. Leave --retest-on out.")
 
 
 def outcome_of(reason: str | None) -> str:

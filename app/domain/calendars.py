@@ -18,6 +18,7 @@ DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
 SATURDAY = 5  # As date.weekday() counts; the first day of the weekend where no country is known.
 YEARS_KEPT = 4096  # Years of closed days in memory, about 8 kB each: forty years for a hundred regions.
+LIBRARY_CALLS = {"en": "en_US"}  # A language by the name that the library of the holidays has for it.
 ZONES_KEPT = 1024  # More than the zone database has names.
 
 # The years of the register: due dates outside are typing errors (DESIGN section 11), and no series goes on after them.
@@ -62,13 +63,17 @@ class Calendar:
         return day
 
 
-def public_holidays(calendar: Calendar, first: date, last: date) -> dict[date, str]:
-    """The public holidays from the first day to the last, by name, whatever day of the week they fall on."""
+def public_holidays(calendar: Calendar, first: date, last: date, language: str) -> dict[date, str]:
+    """The public holidays from the first day to the last, by name, whatever day of the week they fall on.
+
+    In this language where the library has their names in it, else in English.
+    """
     country = _country_code(calendar.country)
     if country is None:
         return {}
     years = range(first.year, last.year + 1)
-    official = holidays.country_holidays(country, subdiv=_region_code(country, calendar.region), years=years)
+    region, known = _region_code(country, calendar.region), LIBRARY_CALLS.get(language, language)
+    official = holidays.country_holidays(country, subdiv=region, years=years, language=known)
     return {day: name for day, name in sorted(official.items()) if first <= day <= last}
 
 
@@ -140,7 +145,8 @@ def _zone(timezone: str) -> ZoneInfo:
         return _loaded_zone(timezone)
     except (LookupError, ValueError, OSError, TypeError) as fault:
         raise UnusableZone(
-            f"The time zone {quoted(timezone)} cannot be used: name a zone of the IANA database, such as Europe/Madrid."
+            "The time zone %(zone)s cannot be used: name a zone of the IANA database, such as Europe/Madrid.",
+            zone=quoted(timezone),
         ) from fault
 
 

@@ -7,12 +7,16 @@ Must not hold faults of the program; those stay ordinary exceptions.
 LONGEST_QUOTE = 60
 
 
+class Phrase(str):
+    """Words of ours in the place of a refusal, such as the name of a field: said in the reader's language, too."""
+
+
 class Refused(Exception):
     """Input that is refused. Its text is one clear sentence: what is wrong, and what to do.
 
     The sentence is English and whole, with named places: `Refused("There is no entry %(reference)s.", reference=…)`.
     What is fixed and what was given stay apart, so that `wording.said` can say it in the reader's language. A place may
-    be another refusal. Without places the sentence is taken as it is.
+    be another refusal, or a phrase. Without places the sentence is taken as it is.
     """
 
     def __init__(self, sentence: str, /, **places: object) -> None:

@@ -1,12 +1,11 @@
 """Folding: the one form in which texts, names, references and addresses are stored and compared.
 
-Each folding is idempotent: folding what is folded changes nothing. Must not know what the texts are for: `field` is
-what a refusal calls one, a sentence of the catalogues by itself.
+Each folding is idempotent: folding what is folded changes nothing. Must not know what the texts are for.
 """
 
 import unicodedata
 
-from app.domain.errors import Refused, quoted
+from app.domain.errors import Phrase, Refused, quoted
 
 LONGEST_ADDRESS = 254  # Characters; RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC 3696, erratum 1690).
 
@@ -55,14 +54,14 @@ def clean_text(text: str, field: str, longest: int) -> str:
     for char in cleaned:
         if unicodedata.category(char) in {"Cc", "Cs"} and char not in "\n\t":
             raise Refused(
-                "%(field)s holds a character that cannot be kept (U+%(code)s): remove it.",
-                field=Refused(field),
-                code=f"{ord(char):04X}",
+                "%(field)s holds a character that cannot be kept (%(character)s): remove it.",
+                field=Phrase(field),
+                character=f"U+{ord(char):04X}",
             )
     if len(cleaned) > longest:
         raise Refused(
             "%(field)s has %(length)s characters: shorten it to at most %(most)s.",
-            field=Refused(field),
+            field=Phrase(field),
             length=len(cleaned),
             most=longest,
         )
@@ -77,9 +76,9 @@ def check_visible(text: str, field: str) -> None:
     for char in text:
         if unicodedata.category(char) == "Cf":
             raise Refused(
-                "%(field)s holds an invisible character (U+%(code)s): remove it.",
-                field=Refused(field),
-                code=f"{ord(char):04X}",
+                "%(field)s holds an invisible character (%(character)s): remove it.",
+                field=Phrase(field),
+                character=f"U+{ord(char):04X}",
             )
 
 

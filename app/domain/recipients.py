@@ -6,11 +6,11 @@ Must not look anybody up: whether the post or the member exists is for `app/oper
 from dataclasses import dataclass
 
 from app.domain.acts import Role
-from app.domain.errors import Refused, quoted
+from app.domain.errors import Phrase, Refused, quoted
 from app.domain.folding import clean_text, fold_address, fold_name
 
 OWNER, HOLDER, POST, ROLE, MEMBER = "owner", "holder", "post", "role", "member"
-FORMS = "owner, holder, post:NAME, role:ROLE or member:EMAIL"
+FORMS = Phrase("owner, holder, post:NAME, role:ROLE or member:EMAIL")
 LONGEST_POST = 200  # Characters of the name of a post: a line on a screen.
 
 
@@ -33,11 +33,11 @@ def parse(text: str) -> Recipient:
     if route in {OWNER, HOLDER} and not colon:
         return Recipient(route, None)
     if route not in {POST, ROLE, MEMBER} or not name:
-        raise Refused(f"{quoted(text)} is not a recipient: write {FORMS}.")
+        raise Refused("%(text)s is not a recipient: write %(forms)s.", text=quoted(text), forms=FORMS)
     if route == MEMBER:
         return Recipient(route, fold_address(name))
     if route == POST:
         return Recipient(route, fold_name(clean_text(name, "The name of the post", LONGEST_POST)))
     if name not in set(Role):
-        raise Refused(f"{quoted(name)} is not a role: write one of {', '.join(Role)}.")
+        raise Refused("%(text)s is not a role: write one of %(codes)s.", text=quoted(name), codes=", ".join(Role))
     return Recipient(route, name)

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from app.domain import recurrences
-from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, Outcome
+from app.domain.acts import Basis, CloseReason, FilingResult, InForce, MoveReason, NextFrom, Outcome
 from app.domain.calendars import DAY, LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text
@@ -147,6 +147,34 @@ def close(
     return True
 
 
+def fail(
+    act: Act,
+    obligation_id: int,
+    met_on: dt.date | None = None,
+    retest_on: dt.date | None = None,
+    note: str = "",
+    member_id: int | None = None,
+) -> bool:
+    """Close it once as done and not passed. The day of the re-test is opened, if one is fixed, and never the interval.
+
+    Refused for a day that is not after the one on which it was done, or that was closed already.
+    """
+    if not close(act, obligation_id, Outcome.failed, met_on, note=note, member_id=member_id):
+        return False
+    obligation, subject = find_both(act, obligation_id)
+    if retest_on is not None:
+        if obligation.met_on is not None and retest_on <= obligation.met_on:
+            raise Refused(
+                "The re-test on %(day)s is not after %(met_on)s, when it was done: choose a later day.",
+                day=retest_on,
+                met_on=obligation.met_on,
+            )
+        if subject.recurrence is not None:
+            _remember_anchor(act, subject, obligation.first_due_on)  # The re-test is no date of the series.
+        open_successor(act, obligation, subject, retest_on, NextFrom.person)
+    return True
+
+
 def _close_followers(act: Act, obligation: Obligation, why: str | None, note: str, member_id: int | None) -> None:
     """What followed a date that never was is as wrong as that."""
     following = select(Obligation.id).where(Obligation.org_id == act.org, Obligation.follows_id == obligation.id)
@@ -225,7 +253,12 @@ def _not_closed(closed: set[dt.date], due_on: dt.date, done_on: dt.date) -> dt.d
 def _remember_wanted_day(act: Act, subject: Subject, anchor: dt.date, due_on: dt.date) -> None:
     """Keep the anchor of a series that a shorter month clamps: after February it goes back to the 31st (H11)."""
     by_months = recurrences.parse(str(subject.recurrence)).is_by_months
-    if subject.series_from is None and by_months and due_on.day < anchor.day:
+    if by_months and due_on.day < anchor.day:
+        _remember_anchor(act, subject, anchor)
+
+
+def _remember_anchor(act: Act, subject: Subject, anchor: dt.date) -> None:
+    if subject.series_from is None:
         subject.series_from = anchor
         act.record("recurrence_anchored", subject_id=subject.id, series_from=iso(anchor))
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from app.domain.errors import Refused
 from app.models import Member
+from app.wording import later
 
 
 class Gone(StrEnum):
@@ -21,9 +22,9 @@ class Gone(StrEnum):
 
 
 SENTENCES = {
-    Gone.disabled: "%(person)s is disabled: choose somebody else, or enable them first.",
-    Gone.left: "%(person)s left on %(day)s: choose somebody else, or take that back first.",
-    Gone.let_in: "%(person)s was let in until %(day)s: choose somebody else, or prolong that first.",
+    Gone.disabled: later("%(person)s is disabled: choose somebody else, or enable them first."),
+    Gone.left: later("%(person)s left on %(day)s: choose somebody else, or take that back first."),
+    Gone.let_in: later("%(person)s was let in until %(day)s: choose somebody else, or prolong that first."),
 }
 
 

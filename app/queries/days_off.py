@@ -13,6 +13,7 @@ from app.domain.calendars import DAY, Calendar, public_holidays
 from app.domain.days_off import DayOff, calendar_of
 from app.models import DayOff as DayOffRow
 from app.models import Site
+from app.wording import current
 
 AHEAD = 366  # Days of a site's calendar that are shown: a year, whichever.
 
@@ -77,7 +78,7 @@ def special_days(calendar: Calendar, lines: Sequence[DayOffLine], first: dt.date
 
     `lines` are those of the site, for their names.
     """
-    holidays = public_holidays(calendar, first, first + AHEAD * DAY)
+    holidays = public_holidays(calendar, first, first + AHEAD * DAY, current().language)
     days = [first + number * DAY for number in range(AHEAD)]
     open_days = {day: calendar.is_business_day(day) for day in days}
     usual = {number: 2 * sum(open_days[day] for day in days[number::7]) > len(days[number::7]) for number in range(7)}

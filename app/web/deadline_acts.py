@@ -25,7 +25,9 @@ HOW: Options = (
 def close(call: Call) -> Do:
     """Done, with its proof, or failed on a day; or closed without doing it, for a reason."""
     how = offered(call.form, "how", HOW) or Outcome.met.value
-    said, member_id = call.note, call.visit.person.member_id
+    said, member_id, retest_on = call.note, call.visit.person.member_id, call.day("retest_on")
+    if retest_on is not None and how != Outcome.failed:
+        call.form.faults["retest_on"] = gettext("Only what failed is tested again: leave this out.")
     if how == NOT_DONE:
         reason = call.code("reason", CloseReason, later("Choose why it is closed without doing it."))
         wrong = reason == CloseReason.entered_in_error
@@ -41,7 +43,7 @@ def close(call: Call) -> Do:
     if how == Outcome.met:
         proof = proof_of(call)
         return lambda: documents.close_with(call.act, call.obligation_id, proof, met_on, said, member_id)
-    return lambda: obligations.close(call.act, call.obligation_id, how, met_on, note=said, member_id=member_id)
+    return lambda: obligations.fail(call.act, call.obligation_id, met_on, retest_on, said, member_id)
 
 
 def proof_of(call: Call) -> documents.Paper:
@@ -57,9 +59,11 @@ def close_fields(call: Call) -> Sequence[Field]:
         gettext("Not needed where it is closed without doing it."), gettext("Why without doing it?"),
         words_of("close_reason", CloseReason),
     )  # fmt: skip
+    only = gettext("Only where it failed. Empty: no day is fixed yet, and nothing comes again by itself.")
     return (
         Field("how", gettext("How was it closed?"), "radio", told(HOW)),
         Field("met_on", gettext("Done on"), "day", hint=unneeded),
+        Field("retest_on", gettext("Re-test due on"), "day", hint=only),
         Field("number", gettext("Number of the proof"), hint=says),
         Field("file", gettext("File of the proof"), "file", hint=file_hint()),
         Field("reason", why, "choice", reasons, gettext("It was done")),

@@ -19,6 +19,7 @@ from app.imports.look import LATEST_HEADER, Look
 from app.imports.outcomes import Outcome
 from app.queries.sight import Sight
 from app.web.entry_fields import Options, in_words
+from app.web.import_reasons import retold
 from app.wording import later
 from app.words import word
 
@@ -52,6 +53,7 @@ CODE = re.compile(r"(?<![\w@.'])(due_on|due_from|part_of|recurrence_basis|legal_
 
 def said(text: str) -> str:
     """The words of the reader as they stand on the page: dates in words, no options, no names of code."""
+    text = retold(text)
     for option, field in (*ON_THE_PAGE, *WORDS_OF_THE_PAGE):
         text = option.sub(field, text)
     return in_words(CODE.sub(lambda found: word(found[1], "import_field").lower(), text))

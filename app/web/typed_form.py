@@ -79,7 +79,7 @@ def day_of(text: str) -> dt.date | None:
     try:
         return dt.date.fromisoformat(text.strip())
     except ValueError:
-        raise Refused(f"{quoted(text)} is no date: choose one, or write it as 2027-04-03.") from None
+        raise Refused("%(text)s is no date: choose one, or write it as 2027-04-03.", text=quoted(text)) from None
 
 
 def time_of(text: str) -> dt.time:
@@ -89,11 +89,11 @@ def time_of(text: str) -> dt.time:
     try:
         return dt.datetime.strptime(text.strip()[:5], "%H:%M").time()  # noqa: DTZ007  A time of day has no zone.
     except ValueError:
-        raise Refused(f"{quoted(text)} is no time of day: write it as 08:00.") from None
+        raise Refused("%(text)s is no time of day: write it as 08:00.", text=quoted(text)) from None
 
 
 def whole_number(text: str) -> int:
     """Raises Refused."""
     if not (text.strip().isascii() and text.strip().isdecimal() and len(text.strip()) <= 9):
-        raise Refused(f"{quoted(text)} is no whole number: write one, such as 24.")
+        raise Refused("%(text)s is no whole number: write one, such as 24.", text=quoted(text))
     return int(text)

@@ -27,16 +27,23 @@ Sentence = tuple[str | None, str, str | None]
 
 MARKS = {
     "_": None, "gettext": None, "later": None, "Refused": None, "pgettext": ((1, "c"), 2), "ngettext": (1, 2),
-    "plural": (1, 2),
+    "plural": (1, 2), "Phrase": None, "UnusableZone": None,
+    # The name of the field is said in what they refuse.
+    "one_line": (2,), "clean_text": (2,), "check_visible": (2,), "register_day": (2,), "past_day": (3,), "code": (3,),
+    "reference": (2,),
 }  # fmt: skip
 OPTIONS = {"trim_blocks": "true", "lstrip_blocks": "true", "silent": "false"}
 
 TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,:;]? +[^\W\d_]{2,}")
 LABEL = re.compile(r"[A-Z][a-z]{2,}\.?")
 PLACES = re.compile(r"%\(\w+\)[sd]|\{\w*\}")
-STYLE = re.compile(r"^<|^[a-z-]+:[a-z0-9#]|style=")
+# Markup, and what the protocol says: neither is read by anybody.
+STYLE = re.compile(r"^<|^[a-z-]+:[a-z0-9#]|style=|[a-z-]+=\"|; (charset|filename)=|max-age=|^HX-")
 STATEMENT = re.compile(r"\s*(select|update|insert|delete|with|from|where|and|or|join|left join|order|case|set)\b", re.I)
-NO_WORDS = frozenset({"Vary", "Location", "Allow", "Accept", "Onus", "Lax"})  # Headers, and the name of the house.
+NO_WORDS = frozenset(
+    # Headers and attributes, the name of the house, and codes that only a program sees.
+    {"Vary", "Location", "Allow", "Accept", "Onus", "Lax", "open", "signed in", "not configured", "onus web"}
+)
 READ_ALOUD = ("alt", "aria-label", "aria-description", "placeholder", "title", "content")
 
 
@@ -69,7 +76,7 @@ def is_bare(text: str) -> bool:
     text = PLACES.sub("", text).strip()
     if STATEMENT.match(text) or STYLE.search(text):
         return False
-    return bool(TWO_WORDS.search(text)) or bool(LABEL.fullmatch(text) and text not in NO_WORDS)
+    return text not in NO_WORDS and bool(TWO_WORDS.search(text) or LABEL.fullmatch(text))
 
 
 @cache

@@ -117,6 +117,20 @@ def test_done_today_is_the_sites_own_today(act: Act, due: Obligation, permit: Su
     assert obligations.close(act, due.id, "met", march(2))
 
 
+def test_what_failed_is_tested_again_on_its_day_and_never_after_the_full_interval(act: Act, since: Since) -> None:
+    subject = factories.subject(act, "I-1", march(5), recurrence="1y")
+    due = obligations.find_obligation(act, subject)
+    with pytest.raises(Refused, match="2027-03-01 is not after 2027-03-01"), act.session.begin_nested():
+        obligations.fail(act, due.id, march(1), march(1))
+    since.read()
+    assert obligations.fail(act, due.id, march(1), march(12), "Leak")
+    assert not obligations.fail(act, due.id, march(1), march(13))
+    assert dates(act, subject) == {march(5): "failed", march(12): None}
+    assert since.events() == ["obligation_closed", "recurrence_anchored", "obligation_opened"]
+    assert obligations.close(act, obligations.find_obligation(act, subject).id, "met")
+    assert obligations.open_dates(act, subject.id) == [dt.date(2028, 3, 5)]
+
+
 @pytest.mark.parametrize("outcome", ["failed", "not_required", "entered_in_error"])
 def test_only_what_was_met_opens_the_next(act: Act, outcome: str) -> None:
     subject = factories.subject(act, "I-1", march(5), recurrence="1w")

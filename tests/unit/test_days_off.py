@@ -7,7 +7,7 @@ import datetime as dt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.calendars import Calendar, public_holidays
+from app.domain.calendars import DAY, Calendar, public_holidays
 from app.domain.days_off import DayOff, calendar_of
 from app.domain.thresholds import alert_day, horizon
 from app.queries.days_off import DayOffLine, special_days
@@ -66,10 +66,10 @@ def test_a_calendar_shows_the_days_that_are_not_like_others_of_their_name() -> N
     found = {row.day: row for row in special_days(spain, lines, dt.date(2027, 10, 4))}
     assert [day.day for day in found if (day.year, day.month) == (2027, 10)] == [11, 12]
     assert (found[dt.date(2027, 10, 11)].own, found[dt.date(2027, 10, 11)].holiday) == (["Bridge"], None)
-    assert (
-        found[dt.date(2027, 10, 12)].holiday
-        == public_holidays(spain, dt.date(2027, 10, 12), dt.date(2027, 10, 12))[dt.date(2027, 10, 12)]
-    )
+    feast = dt.date(2027, 10, 12)
+    assert found[feast].holiday == public_holidays(spain, feast, feast, "en")[feast] == "National Day"
+    assert public_holidays(spain, feast, feast, "es")[feast] == "Fiesta Nacional de España"
+    assert set(public_holidays(Calendar("JP"), feast, feast + 90 * DAY, "es").values()) >= {"Culture Day"}
     china = special_days(Calendar("CN"), [], dt.date(2026, 1, 1))
     assert {row.is_open for row in china} == {True, False}, "weekends on which people work are shown, too"
     assert special_days(Calendar(), [], dt.date(2027, 1, 1)) == []

@@ -9,11 +9,11 @@ from tests.web.markup import Element, read
 
 ENGLISH = re.compile(r"\b(the|and|with|not|for|this|nobody|is|are|of|from|until|your|you)\b", re.IGNORECASE)
 READ_ALOUD = ("alt", "aria-label", "aria-description", "placeholder", "title", "data-label")
-UNSEEN = ("script", "style", "datalist", "code")
+UNSEEN = ("script", "style", "datalist", "code", "kbd")
 # A language by its own name, and what people typed who furnished the pages of the tests.
 NO_WORDS_OF_OURS = re.compile(
     "English|Take the sample|See the folder|the database was restored|NOBODY|Ida of the office|Look at the boiler"
-    "|no answer to the whole message"
+    "|no answer to the whole message|this year.csv"
 )
 
 

@@ -269,7 +269,11 @@ def test_closing_without_doing_it(
 def test_failed_then_opened_again(staffed: Acme, ids: dict[str, int], browser: SignIn) -> None:
     person = browser(OFFICER)
     person.get(page_of(ids, "close", deadline=True))
-    person.post(page_of(ids, "close", deadline=True), how="failed", met_on="2027-03-01", note="")
+    tested = {"met_on": "2027-03-01", "retest_on": "2027-03-10", "note": ""}
+    wrong = person.post(page_of(ids, "close", deadline=True), how="met", **tested)
+    assert (wrong.status_code, "Only what failed is tested again" in wrong.text) == (422, True)
+    person.post(page_of(ids, "close", deadline=True), how="failed", **tested)
+    assert "10 March 2027" in person.get(page_of(ids)).text
     assert obligation(staffed, ids).outcome == "failed"
     form = person.get(page_of(ids, "reopen", deadline=True)).text
     assert "How it was closed stays in the history." in form

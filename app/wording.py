@@ -16,6 +16,7 @@ from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
+from babel import Locale
 from babel.dates import format_date
 from babel.lists import format_list
 from babel.messages.catalog import Catalog
@@ -72,6 +73,12 @@ def _day(locale: str, day: dt.date, pattern: str) -> str:
 @cache
 def languages() -> frozenset[str]:
     return frozenset({ENGLISH, *(path.name for path in CATALOGUES.iterdir() if path.is_dir())})
+
+
+@cache
+def by_own_name() -> list[tuple[str, str]]:
+    """The languages, each called as it calls itself: whoever cannot read the page still finds theirs."""
+    return [(code, (Locale(code).get_display_name() or code).capitalize()) for code in sorted(languages())]
 
 
 def wording_of(locale: str) -> Wording:

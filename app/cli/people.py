@@ -15,7 +15,7 @@ from app.cli.common import DAY, acting, json_option, org_option, report
 from app.config import settings
 from app.database import act_for, transaction
 from app.domain.errors import Refused, quoted
-from app.operations import accounts, checkpoint_readers, mail_hours, passwords, people
+from app.operations import accounts, checkpoint_readers, languages, mail_hours, passwords, people
 from app.operations.inspectors import limit_to_kinds
 from app.operations.kinds import find_kind
 from app.operations.mail_hours import OwnHours
@@ -23,6 +23,7 @@ from app.operations.posts_above import set_post_above
 from app.queries.untold import Untold, without_mail
 from app.trail.act import OPERATOR, Act
 from app.web.hours_texts import hours_words, untold_words
+from app.wording import ENGLISH
 
 ON, OFF, DEFAULT = "on", "off", "default"
 
@@ -61,13 +62,14 @@ def say(as_json: bool, changed: bool, sentence: str, **ids: Any) -> None:
 @click.argument("slug")
 @click.option("--name", required=True, help="The name of the organisation, and of its first site.")
 @click.option("--timezone", required=True, metavar="ZONE", help="The zone of that site, such as Europe/Madrid.")
+@click.option("--lang", default=ENGLISH, metavar="LANG", help="Of whoever comes new: en (the default) or es.")
 @json_option
 @with_appcontext
-def add_organisation(slug: str, name: str, timezone: str, as_json: bool) -> None:
+def add_organisation(slug: str, name: str, timezone: str, lang: str, as_json: bool) -> None:
     """Make the organisation SLUG, with one site."""
     with transaction() as session:
         now = clock.now(session, settings())
-        org = people.add_organisation(session, now, OPERATOR, slug, name, timezone)
+        org = people.add_organisation(session, now, OPERATOR, slug, name, timezone, lang)
         act_for(session, org)
         site_id = people.furnish(Act(session, org, now), name, timezone)
     say(as_json, True, f"{slug} is there, with the site {name}.", org_id=org, slug=slug, site_id=site_id)
@@ -93,14 +95,17 @@ def add_site(name: str, timezone: str, country: str | None, region: str | None, 
 @click.option("--role", required=True, metavar="ROLE", help="admin, officer, staff or inspector.")
 @click.option("--name", help="As it is shown; else what stands before the @.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from stdin; one trailing newline is cut.")
+@click.option("--lang", metavar="LANG", help="Of pages and messages: en or es; else as the organisation has it.")
 @org_option
 @json_option
 @with_appcontext
-def add_member(email: str, role: str, name: str | None, password_stdin: bool, org: str | None, as_json: bool) -> None:
+def add_member(
+    email: str, role: str, name: str | None, password_stdin: bool, lang: str | None, org: str | None, as_json: bool
+) -> None:
     """Let the person of this address in."""
     password_hash = passwords.hashed(password_from_stdin()) if password_stdin else None
     with acting(org) as act:
-        member_id = people.add_member(act, email, role, name, password_hash)
+        member_id = people.add_member(act, email, role, name, password_hash, language=lang)
     say(as_json, True, f"{email} is a member now, as {role}.", member_id=member_id)
 
 
@@ -172,6 +177,20 @@ def set_email_alerts(email: str, state: str, org: str | None, as_json: bool) -> 
     sentence = f"E-mail alerts to {email} are {state}. {untold_words(untold, 'they')}".rstrip()
     left = {name: len(getattr(untold, name)) for name in ("in_app", "not_told", "nobody")}
     say(as_json, changed, sentence, member_id=member_id, email_alerts=state == ON, **left)
+
+
+@member_group.command("language")
+@click.argument("email")
+@click.argument("language", metavar="LANG")
+@org_option
+@json_option
+@with_appcontext
+def set_language(email: str, language: str, org: str | None, as_json: bool) -> None:
+    """Let pages and messages of the person be in this language: en or es."""
+    with acting(org) as act:
+        member_id = people.find_member(act, email).id
+        changed = languages.set_language(act, member_id, language)
+    say(as_json, changed, f"{email} reads in this language: {language}.", member_id=member_id, language=language)
 
 
 @member_group.command("daily-checkpoint")

@@ -39,6 +39,8 @@ PEOPLE = (
     ("Gil Imaginario", "staff", ()),
 )
 
+READS = {"Bruno Supuesto": "es"}  # Everybody else reads English.
+
 POSTS = {
     "Plant manager": (("Vitoria", "Adela"), ("Aveiro tiles", "Carla"), ("Tucson warehouse", "Fay")),
     "EHS coordinator": (("Vitoria", "Ana"), ("Arinaga depot", "Ana"), ("Cork laboratory", "Ana")),
@@ -129,7 +131,7 @@ def furnish(act: Act, password_hash: str, today: dt.date) -> Cast:
         cast.sites[name] = made
     for name, role, sites in PEOPLE:
         until = today + dt.timedelta(days=30) if role == "inspector" else None
-        member = people.add_member(act, address_of(name), role, name, password_hash, until)
+        member = people.add_member(act, address_of(name), role, name, password_hash, until, READS.get(name))
         people.limit_member(act, member, [cast.sites[site] for site in sites])
         cast.people[name.split()[0]] = member
     for post, holders in POSTS.items():

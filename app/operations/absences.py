@@ -52,8 +52,10 @@ def enter_absence(
     member = _member(act, member_id)
     for other in _in_force(act, from_on, until_on, Absence.member_id == member_id):
         raise Refused(
-            f"{member.name} is away from {other.from_on} until {other.until_on} already: end that absence first, "
-            "or choose other days."
+            "%(name)s is away from %(first)s until %(last)s already: end that absence first, or choose other days.",
+            name=member.name,
+            first=other.from_on,
+            last=other.until_on,
         )
     if stand_in_id is not None:
         _check_stand_in(act, member, _member(act, stand_in_id), from_on, until_on)
@@ -113,8 +115,10 @@ def check_circle(act: Act, member: Member, stand_in: Member, from_on: dt.date, u
     """Raise Refused if whoever stands in is, on one of these days, stood in for by the member, over however many."""
     if _leads_to(act, stand_in.id, member.id, from_on, until_on):
         raise Refused(
-            f"{stand_in.name} is away in these days, too, and {member.name} stands in, directly or for somebody "
-            "between: choose somebody else."
+            "%(stand_in)s is away in these days, too, and %(name)s stands in, directly or for somebody between: "
+            "choose somebody else.",
+            stand_in=stand_in.name,
+            name=member.name,
         )
 
 
@@ -128,7 +132,9 @@ def _leads_to(act: Act, who: int, target: int, first: dt.date, last: dt.date, de
 def check_row(act: Act, member: Member, stand_in: Member, from_on: dt.date, until_on: dt.date) -> None:
     """Raise Refused if more would stand in for each other, on one of these days, than are followed to who is told."""
     if _in_a_row(act, member.id, stand_in.id, from_on, until_on) > DEEPEST:
-        raise Refused(f"More than {DEEPEST} people would stand in for each other in a row: choose somebody else.")
+        raise Refused(
+            "More than %(most)s people would stand in for each other in a row: choose somebody else.", most=DEEPEST
+        )
 
 
 def _in_a_row(act: Act, who: int, stand_in: int, first: dt.date, last: dt.date, before: int = 0) -> int:
@@ -154,20 +160,30 @@ def _stood_in_for(act: Act, who: int, first: dt.date, last: dt.date) -> Iterable
 def _check_stand_in(act: Act, member: Member, stand_in: Member, from_on: dt.date, until_on: dt.date) -> None:
     if stand_in.id == member.id:
         raise Refused("Nobody stands in for themselves: choose somebody else, or nobody.")
-    if not stand_in.is_active or stand_in.role == Role.inspector:
-        why = "is an inspector, and changes nothing" if stand_in.is_active else "is disabled"
-        raise Refused(f"{stand_in.name} {why}: choose somebody else.")
+    if not stand_in.is_active:
+        raise Refused("%(name)s is disabled: choose somebody else.", name=stand_in.name)
+    if stand_in.role == Role.inspector:
+        raise Refused("%(name)s is an inspector, and changes nothing: choose somebody else.", name=stand_in.name)
     if stand_in.account_id is None and not (stand_in.email and stand_in.email_alerts):
-        raise Refused(f"{stand_in.name} has neither a login nor e-mail alerts, and would not be told: choose another.")
+        raise Refused(
+            "%(name)s has neither a login nor e-mail alerts, and would not be told: choose another.", name=stand_in.name
+        )
     ends = [day - calendars.DAY for day in (stand_in.left_on,) if day is not None]
     ends += [day for day in (stand_in.valid_until,) if day is not None]
     if ends and min(ends) < until_on:
-        raise Refused(f"The last day of {stand_in.name} here is {min(ends)}: choose somebody else, or fewer days.")
+        raise Refused(
+            "The last day of %(name)s here is %(day)s: choose somebody else, or fewer days.",
+            name=stand_in.name,
+            day=min(ends),
+        )
     unseen = out_of_sight(act, member.id, stand_in.id, from_on, until_on)
     if unseen:
         raise Refused(
-            f"{stand_in.name} may not see {', '.join(unseen)}, where something hangs on {member.name}: widen the sites "
-            f"of {stand_in.name}, or choose somebody else."
+            "%(stand_in)s may not see %(sites)s, where something hangs on %(name)s: widen the sites of %(stand_in)s, "
+            "or choose somebody else.",
+            stand_in=stand_in.name,
+            sites=", ".join(unseen),
+            name=member.name,
         )
     check_circle(act, member, stand_in, from_on, until_on)
     check_row(act, member, stand_in, from_on, until_on)
@@ -183,9 +199,13 @@ def _check_days(act: Act, from_on: dt.date, until_on: dt.date) -> None:
     typed.register_day(from_on, "The first day")
     typed.register_day(until_on, "The last day")
     if until_on < from_on:
-        raise Refused(f"The last day {until_on} is before the first day {from_on}: correct one of them.")
+        raise Refused(
+            "The last day %(last)s is before the first day %(first)s: correct one of them.",
+            last=until_on,
+            first=from_on,
+        )
     if until_on < days_of_today(act)[0]:
-        raise Refused(f"The last day {until_on} is over already: choose a later one.")
+        raise Refused("The last day %(last)s is over already: choose a later one.", last=until_on)
 
 
 def _in_force(act: Act, first: dt.date, last: dt.date, whose: ColumnElement[bool]) -> Iterable[Absence]:

@@ -64,7 +64,7 @@ def give(act: Act, member: Member, password_hash: str | None) -> None:
         raise Refused("%(name)s signs in already.", name=member.name)
     if member.email is None:
         raise Refused("%(name)s has no e-mail address: write one first.", name=member.name)
-    account_id = joined(act, member.email, member.name, password_hash)
+    account_id = joined(act, member.email, member.name, password_hash, member.locale)
     taken = select(Member.id).where(Member.org_id == act.org, Member.account_id == account_id)
     if act.session.execute(taken).first() is not None:
         words = later("Somebody else here signs in as %(address)s: give %(name)s another address.")
@@ -74,9 +74,12 @@ def give(act: Act, member: Member, password_hash: str | None) -> None:
     act.record("member_account_given", member_id=member.id)
 
 
-def joined(act: Act, address: str, name: str, password_hash: str | None) -> int:
-    """The account of this address, locked, made if there is none. Raises Refused where a password would be replaced."""
-    act.session.execute(insert(Account).values(email=address, name=name).on_conflict_do_nothing())
+def joined(act: Act, address: str, name: str, password_hash: str | None, locale: str) -> int:
+    """The account of this address, locked, made with this language if there is none.
+
+    Raises Refused where a password would be replaced.
+    """
+    act.session.execute(insert(Account).values(email=address, name=name, locale=locale).on_conflict_do_nothing())
     query = select(Account).where(func.lower(Account.email) == func.lower(address)).with_for_update()
     account = act.session.scalars(query).one()
     if password_hash is not None:

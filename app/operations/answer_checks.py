@@ -44,9 +44,9 @@ def accept(act: Act, answer_id: int, member_id: int | None = None) -> Obligation
     """
     one = _locked(act, answer_id)
     if one.answer.answer != Answer.done:
-        raise Refused(f"{one.person} does not say that it is done: there is nothing to accept.")
+        raise Refused("%(name)s does not say that it is done: there is nothing to accept.", name=one.person)
     if not ledger.accept_if_standing(act, one.standing, member_id):
-        raise Refused(f"The answer of {one.person} does not stand any more: there is nothing to accept.")
+        raise Refused("The answer of %(name)s does not stand any more: there is nothing to accept.", name=one.person)
     met_on = one.answer.done_on or calendars.today(one.answer.acknowledged_at, _zone(act, one.claim))
     obligations.close(act, one.obligation.id, Outcome.met, met_on, note=one.answer.note, member_id=member_id)
     return one.obligation
@@ -59,9 +59,13 @@ def send_back(act: Act, answer_id: int, words: str, member_id: int | None = None
         raise Refused("The note is empty: say what is missing, or what to do. The person reads it.")
     one = _locked(act, answer_id)
     if one.answer.answer not in SENT_BACK:
-        raise Refused(f"The answer {one.answer.answer} of {one.person} asks for nothing that could be sent back.")
+        raise Refused(
+            "The answer %(answer)s of %(name)s asks for nothing that could be sent back.",
+            answer=one.answer.answer,
+            name=one.person,
+        )
     if not ledger.send_back_if_standing(act, one.standing, said, member_id):
-        raise Refused(f"The answer of {one.person} does not stand any more: there is nothing to send back.")
+        raise Refused("The answer of %(name)s does not stand any more: there is nothing to send back.", name=one.person)
 
 
 def subject_of(act: Act, answer_id: int) -> Subject:
@@ -91,21 +95,26 @@ def _locked(act: Act, answer_id: int) -> Question:
     obligation, _ = obligations.find_both(act, claim.obligation_id, lock=True)
     found = Question(answer, claim, obligation, _one(act, Member, answer.member_id).name)
     if (why := _why_settled(act, found)) is not None:
-        raise Refused(f"{why}: nothing is left to decide here.")
+        raise Refused("%(why)s: nothing is left to decide here.", why=why)
     return found
 
 
-def _why_settled(act: Act, one: Question) -> str | None:
+def _why_settled(act: Act, one: Question) -> Refused | None:
     if one.answer.taken_back_at is not None:
-        return f"{one.person} has taken the answer back meanwhile"
-    by = f" by {_one(act, Member, one.answer.checked_by).name}" if one.answer.checked_by else ""
+        return Refused("%(name)s has taken the answer back meanwhile", name=one.person)
+    by = _one(act, Member, one.answer.checked_by).name if one.answer.checked_by else None
     if one.answer.sent_back_at is not None:
-        return f"The answer of {one.person} was sent back already{by}"
+        if by is None:
+            return Refused("The answer of %(name)s was sent back already", name=one.person)
+        return Refused("The answer of %(name)s was sent back already by %(by)s", name=one.person, by=by)
     if one.obligation.closed_at is None:
         return None
     if one.answer.accepted_at is not None:
-        return f"The answer of {one.person} was accepted already{by}"
-    return f"The deadline {one.obligation.due_on} of {one.claim.reference} is closed already"
+        if by is None:
+            return Refused("The answer of %(name)s was accepted already", name=one.person)
+        return Refused("The answer of %(name)s was accepted already by %(by)s", name=one.person, by=by)
+    due_on, reference = one.obligation.due_on, one.claim.reference
+    return Refused("The deadline %(day)s of %(reference)s is closed already", day=due_on, reference=reference)
 
 
 def _one(act: Act, table: Any, number: int) -> Any:

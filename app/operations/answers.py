@@ -34,6 +34,7 @@ from app.operations import attachments, obligations, typed
 from app.operations.attachments import SentFile
 from app.operations.people import may_see, site_today
 from app.trail.act import Act
+from app.wording import later
 
 # What was told stands open for ever; what was withdrawn or superseded was told to nobody.
 STANDS = NotificationLedger.standing == Standing.open
@@ -63,7 +64,7 @@ class Answered:
     is_closed: bool = False
 
 
-ASKED = (
+ASKED = later(
     "Nothing is done by asking the authority again: answer that you have seen it or that you are on it, and tell the "
     "compliance manager what the authority says."
 )
@@ -205,8 +206,10 @@ def _closed_with(act: Act, member: Member, claim: NotificationLedger) -> dt.date
 def _refuse_if_closed(due_on: dt.date | None, subject: Subject) -> None:
     if due_on is not None:
         raise Refused(
-            f"The deadline {due_on} of {subject.reference} was closed with this answer, so it stays: whoever looks "
-            "after the register can open the deadline again."
+            "The deadline %(day)s of %(reference)s was closed with this answer, so it stays: whoever looks after the "
+            "register can open the deadline again.",
+            day=due_on,
+            reference=subject.reference,
         )
 
 
@@ -238,7 +241,9 @@ def notice_of(text: str) -> str:
     try:
         return text if thresholds.asked_on(text) else thresholds.parse(text).text
     except ValueError:
-        raise Refused(f"{quoted(text)} is no alert: write a threshold, or @2027-03-18 for a follow-up.") from None
+        raise Refused(
+            "%(text)s is no alert: write a threshold, or @2027-03-18 for a follow-up.", text=quoted(text)
+        ) from None
 
 
 def _of_one_due_date(act: Act, subject: Subject, claims: Sequence[NotificationLedger]) -> list[NotificationLedger]:
@@ -248,11 +253,17 @@ def _of_one_due_date(act: Act, subject: Subject, claims: Sequence[NotificationLe
         due = set(act.session.scalars(open_now.where(Obligation.closed_at.is_(None))))
         claims = [claim for claim in claims if claim.due_on in due] or claims
     if not claims:
-        raise Refused(f"There is no such alert about {subject.reference}: nobody was told, or name another.")
+        raise Refused(
+            "There is no such alert about %(reference)s: nobody was told, or name another.", reference=subject.reference
+        )
     dates = sorted({claim.due_on for claim in claims})
     if len(dates) > 1:
         several = ", ".join(map(str, dates))
-        raise Refused(f"{subject.reference} has alerts for several dates: name one with --due-on: {several}.")
+        raise Refused(
+            "%(reference)s has alerts for several dates: name one with --due-on: %(dates)s.",
+            reference=subject.reference,
+            dates=several,
+        )
     return list(claims)
 
 
@@ -281,11 +292,15 @@ def _check_present(act: Act, member: Member, subject: Subject, today: dt.date) -
     gone = member.left_on is not None and member.left_on <= today
     over = member.valid_until is not None and member.valid_until < today
     if not member.is_active or gone or over:
-        raise Refused(f"{member.name} is disabled or has left: somebody else must answer.")
+        raise Refused("%(name)s is disabled or has left: somebody else must answer.", name=member.name)
     if member.role == Role.inspector:
-        raise Refused(f"{member.name} is an inspector and changes nothing: somebody else must answer.")
+        raise Refused("%(name)s is an inspector and changes nothing: somebody else must answer.", name=member.name)
     if not may_see(act, member.id, subject.site_id):
-        raise Refused(f"{member.name} may not see the site of {subject.reference}: somebody else must answer.")
+        raise Refused(
+            "%(name)s may not see the site of %(reference)s: somebody else must answer.",
+            name=member.name,
+            reference=subject.reference,
+        )
 
 
 def _check_concerned(act: Act, member: Member, subject: Subject, claim: NotificationLedger, today: dt.date) -> None:
@@ -293,7 +308,11 @@ def _check_concerned(act: Act, member: Member, subject: Subject, claim: Notifica
     if member.role in BY_RIGHT or member.id in (subject.owner_member_id, subject.holder_id):
         return
     if not _sent_to(act, member, [claim]) and not _holds_post(act, member, subject, today):
-        raise Refused(f"The alert about {subject.reference} was not sent to {member.name}: somebody else must answer.")
+        raise Refused(
+            "The alert about %(reference)s was not sent to %(name)s: somebody else must answer.",
+            reference=subject.reference,
+            name=member.name,
+        )
 
 
 def _holds_post(act: Act, member: Member, subject: Subject, today: dt.date) -> bool:
@@ -315,14 +334,14 @@ def _check_said(act: Act, answer: Answer, said: Said, today: dt.date) -> None:
     if answer is Answer.on_it and until_on is None:
         raise Refused("The answer on_it needs the day until which somebody is on it: add --until.")
     if until_on is not None and answer is not Answer.on_it:
-        raise Refused(f"The answer {answer} has no last day: leave --until out.")
+        raise Refused("The answer %(answer)s has no last day: leave --until out.", answer=answer)
     if until_on is not None and typed.register_day(until_on, "The day") < today:
-        raise Refused(f"Until {until_on} is over already: today is {today} at the site.")
+        raise Refused("Until %(day)s is over already: today is %(today)s at the site.", day=until_on, today=today)
     if done_on is not None and answer is not Answer.done:
-        raise Refused(f"The answer {answer} has no day on which it was done: leave --done-on out.")
+        raise Refused("The answer %(answer)s has no day on which it was done: leave --done-on out.", answer=answer)
     typed.past_day(done_on, today, "The day it was done")
     if file is not None and answer is not Answer.done:
-        raise Refused(f"The answer {answer} has no file: leave --file out, or say that it is done.")
+        raise Refused("The answer %(answer)s has no file: leave --file out, or say that it is done.", answer=answer)
     if file is not None:
         media.check_proof(file.name, file.content)
     _check_whose(act, answer, said.get("whose_member_id"), said.get("whose_post_id"))
@@ -332,7 +351,7 @@ def _check_whose(act: Act, answer: Answer, member_id: int | None, post_id: int |
     named: list[tuple[Any, int | None]] = [(Member, member_id), (Post, post_id)]
     found = [(table, number) for table, number in named if number is not None]
     if found and answer is not Answer.not_mine:
-        raise Refused(f"The answer {answer} does not say whose it is: leave --whose out.")
+        raise Refused("The answer %(answer)s does not say whose it is: leave --whose out.", answer=answer)
     if len(found) > 1:
         raise Refused("It is either a person's or a post's: name one of them.")
     for table, number in found:

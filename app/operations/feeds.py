@@ -22,9 +22,6 @@ MOST = 20  # Addresses of one person; more than calendars that anybody has, and 
 # The organisation's number, without which no row could be looked for behind its wall, and the secret.
 TOKEN = re.compile(r"([1-9][0-9]{0,17})\.([A-Za-z0-9_-]{43})", re.ASCII)
 
-TOO_MANY = f"You have {MOST} addresses already: revoke one that is not used any more, then make this one."
-NO_SITE = "This site cannot be chosen: it is archived, or it is none of yours."
-
 
 def make_feed(act: Act, member_id: int, site_id: int | None = None) -> str:
     """Make an address of the member's own dates, or of those of a site; the token that it ends in. Raises Refused."""
@@ -34,9 +31,11 @@ def make_feed(act: Act, member_id: int, site_id: int | None = None) -> str:
     ).one()
     mine = (CalendarFeed.org_id == act.org, CalendarFeed.member_id == member_id, CalendarFeed.revoked_at.is_(None))
     if act.session.execute(select(func.count()).select_from(CalendarFeed).where(*mine)).scalar_one() >= MOST:
-        raise Refused(TOO_MANY)
+        raise Refused(
+            "You have %(most)s addresses already: revoke one that is not used any more, then make this one.", most=MOST
+        )
     if site_id is not None and not _may_choose(act, member_id, site_id):
-        raise Refused(NO_SITE)
+        raise Refused("This site cannot be chosen: it is archived, or it is none of yours.")
     token = f"{act.org}.{secrets.token_urlsafe(SECRET_BYTES)}"
     facts = {"member_id": member_id, "site_id": site_id, "created_at": act.now}
     made = CalendarFeed(org_id=act.org, token_sha256=hashed(token), **facts)

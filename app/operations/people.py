@@ -22,11 +22,12 @@ from app.domain.folding import fold_address, fold_name
 from app.ledger.queue import changed
 from app.models import Member, MemberSite, Organisation, Post, Site, SitePost, Subject
 from app.operations import accounts, kinds, typed
+from app.operations.languages import check_language, of_new_people, set_language
 from app.operations.presence import check_here
 from app.operations.promises import take_back_promises
 from app.operations.typed import iso
 from app.trail.act import Act
-from app.wording import later
+from app.wording import ENGLISH, later
 
 SLUG = re.compile("[a-z0-9][a-z0-9-]{0,62}")  # A label of an address; RFC 1035 section 2.3.4 gives the length.
 COUNTRY = re.compile("[A-Z]{2}")  # ISO 3166-1 alpha-2.
@@ -62,10 +63,13 @@ def find_post(act: Act, name: str) -> Post:
     return post
 
 
-def add_organisation(session: Session, now: dt.datetime, actor: str, slug: str, name: str, timezone: str) -> int:
+def add_organisation(
+    session: Session, now: dt.datetime, actor: str, slug: str, name: str, timezone: str, language: str = ENGLISH
+) -> int:
     """Insert the organisation alone: no act and no trail can be of one that is not there yet.
 
-    `furnish` does the rest, by an act of this `now` and `actor`, once the transaction acts for it.
+    `furnish` does the rest, by an act of this `now` and `actor`, once the transaction acts for it. Its language is that
+    of whoever comes new, until they choose another.
     """
     if SLUG.fullmatch(slug) is None:
         raise Refused(
@@ -75,6 +79,7 @@ def add_organisation(session: Session, now: dt.datetime, actor: str, slug: str, 
         )
     calendars.check_zone(timezone)
     values = {"slug": slug, "name": typed.one_line(name, later("The name of the organisation")), "timezone": timezone}
+    values["locale"] = check_language(language)
     adding = insert(Organisation).values(values).on_conflict_do_nothing().returning(Organisation.id)
     org = session.scalar(adding)
     if org is None:
@@ -175,19 +180,24 @@ def add_member(
     name: str | None = None,
     password_hash: str | None = None,
     valid_until: dt.date | None = None,
+    language: str | None = None,
 ) -> int:
     """A member with an account: theirs if the address has one, else a new one, by which they can be let in later.
 
-    Whoever is a member without an account gets one, and this role. Raises Refused for who has one already.
+    Whoever is a member without an account gets one, and this role. New people read in this language, else in the
+    organisation's. Raises Refused for who has an account here already.
     """
     address, known = fold_address(email), typed.code(Role, role, later("a role"))
     if (there := accounts.member_without_one(act, address)) is not None:
+        if language is not None:
+            set_language(act, there.id, language, everywhere=False)
         return accounts.welcome(act, there, known, name, password_hash, valid_until)
     # The name of an account that is there already belongs to other organisations, and is not shown to this one (P8).
     shown = typed.one_line(name, later("The name")) if name is not None else address.partition("@")[0]
-    account_id = accounts.joined(act, address, shown, password_hash)
+    locale = check_language(language) if language else of_new_people(act)
+    account_id = accounts.joined(act, address, shown, password_hash, locale)
     adding = insert(Member).values(org_id=act.org, account_id=account_id, name=shown, email=address, role=known)
-    adding = adding.values(valid_until=valid_until).on_conflict_do_nothing()
+    adding = adding.values(valid_until=valid_until, locale=locale).on_conflict_do_nothing()
     member_id: int | None = act.session.scalar(adding.returning(Member.id))
     if member_id is None:
         raise Refused("%(address)s is a member already: enable them if they are disabled.", address=address)

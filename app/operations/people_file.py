@@ -31,8 +31,8 @@ from app.wording import later
 MEANWHILE = later("Somebody has changed people of this file meanwhile: bring it again.")
 
 ADD_MEMBERS = """
-insert into member (org_id, name, email, number, role)
-select :org, g.name, g.email, g.number, g.role
+insert into member (org_id, name, email, number, role, locale)
+select :org, g.name, g.email, g.number, g.role, (select o.locale from organisation o where o.id = :org)
 from jsonb_to_recordset(cast(:rows as jsonb)) as g (line int, name text, email text, number text, role text)
 order by g.line
 on conflict do nothing

@@ -43,7 +43,8 @@ def remember(session: Session, now: dt.datetime, account_id: int, name: str) -> 
     mine = (RememberedPhone.account_id == account_id, *is_known(now))
     if session.execute(select(func.count()).select_from(RememberedPhone).where(*mine)).scalar_one() >= MOST:
         raise Refused(
-            f"{MOST} phones stay signed in already: sign in without, and forget one that is not used any more."
+            "%(most)s phones stay signed in already: sign in without, and forget one that is not used any more.",
+            most=MOST,
         )
     token = secrets.token_urlsafe(SECRET_BYTES)
     facts = {"token_sha256": hashed(token), "created_at": now, "expires_at": now + REMEMBERED_FOR}

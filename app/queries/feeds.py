@@ -64,6 +64,7 @@ class Feed:
     organisation: str
     member_id: int
     member: str
+    locale: str
     role: Role
     site_id: int | None
     site: str | None
@@ -117,9 +118,9 @@ def find_feed(session: Session, org: int, token_sha256: str, now: dt.datetime) -
         return None
     slug, organisation, timezone = row
     day = _day(now, timezone)
-    columns = (CalendarFeed.id, CalendarFeed.member_id, Member.name, Member.role, CalendarFeed.site_id, Site.name)
+    columns = (CalendarFeed.id, CalendarFeed.member_id, Member.name, Member.locale, Member.role)
     query = (
-        select(*columns)
+        select(*columns, CalendarFeed.site_id, Site.name)
         .join(Member, and_(Member.org_id == org, Member.id == CalendarFeed.member_id))
         .join(Account, Account.id == Member.account_id)
         .outerjoin(Site, and_(Site.org_id == org, Site.id == CalendarFeed.site_id))
@@ -131,8 +132,8 @@ def find_feed(session: Session, org: int, token_sha256: str, now: dt.datetime) -
     found = session.execute(query).one_or_none()
     if found is None:
         return None
-    feed_id, member_id, member, role, site_id, site = found
-    return Feed(feed_id, org, slug, organisation, member_id, member, Role(role), site_id, site)
+    feed_id, member_id, member, locale, role, site_id, site = found
+    return Feed(feed_id, org, slug, organisation, member_id, member, locale, Role(role), site_id, site)
 
 
 def _day(now: dt.datetime, timezone: str) -> dt.date:

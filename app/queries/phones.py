@@ -20,16 +20,16 @@ class Phone:
     expires_at: dt.datetime
 
 
-def owner_of(session: Session, token_sha256: str, now: dt.datetime) -> tuple[int, str] | None:
-    """Id and name of the active login whose phone has this secret, unless it was forgotten or its time is over."""
+def owner_of(session: Session, token_sha256: str, now: dt.datetime) -> tuple[int, str, str] | None:
+    """Id, name and language of the active login whose phone has this secret, if it is remembered still."""
     query = (
-        select(Account.id, Account.name)
+        select(Account.id, Account.name, Account.locale)
         .join(RememberedPhone, RememberedPhone.account_id == Account.id)
         .where(RememberedPhone.token_sha256 == token_sha256, Account.is_active)
         .where(*_remembered(now))
     )
     row = session.execute(query).one_or_none()
-    return (row.id, row.name) if row else None
+    return (row.id, row.name, row.locale) if row else None
 
 
 def phones_of(session: Session, account_id: int, now: dt.datetime) -> Sequence[Phone]:

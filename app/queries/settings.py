@@ -67,6 +67,7 @@ class PersonLine:
     email: str | None
     number: str | None
     role: str
+    locale: str
     is_active: bool
     valid_until: dt.date | None
     left_on: dt.date | None
@@ -194,6 +195,7 @@ def _person_query(org: int) -> Any:
         Member.email,
         Member.number,
         Member.role,
+        Member.locale,
         Member.is_active,
         Member.valid_until,
         Member.left_on,

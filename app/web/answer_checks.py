@@ -13,6 +13,7 @@ from app.web.hypermedia import go_to
 from app.web.listing import sight_of
 from app.web.today import queue_page
 from app.web.typed_form import Form, sent, was_done
+from app.wording import gettext
 
 pages = Blueprint("checks", __name__)
 
@@ -29,7 +30,7 @@ def decide(visit: Visit, answer_id: int) -> ResponseReturnValue:
     if form.values["decision"] == HAND_OVER:
         check_responsible(visit, form, site_id)
     elif form.values["decision"] not in (ACCEPT, SEND_BACK):
-        form.refusal = "Choose what is to be done with the answer."
+        form.refusal = gettext("Choose what is to be done with the answer.")
     if was_done(visit.act, form, lambda: carry_out(visit, answer_id, form)):
         return go_to(url_for("today.waiting", slug=visit.place.slug, queue=queue))
     return queue_page(visit, queue, form, answer_id)
@@ -48,7 +49,7 @@ def check_responsible(visit: Visit, form: Form, site_id: int) -> None:
     """What is chosen is checked again, not believed."""
     here = [sight_of(visit).sites[site_id]]
     if form.values["responsible"] not in {value for value, _ in responsibles(visit, candidates_for(visit, here))}:
-        form.refusal = "Nobody was chosen: choose who is responsible from now on."
+        form.refusal = gettext("Nobody was chosen: choose who is responsible from now on.")
 
 
 def carry_out(visit: Visit, answer_id: int, form: Form) -> None:

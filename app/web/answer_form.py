@@ -5,6 +5,7 @@ Of the two fields for a file, one opens the camera of a phone and one its folder
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from flask import request
@@ -22,10 +23,15 @@ from app.web.entry_fields import in_words, typed_day
 from app.web.entry_people import MEMBER, POST, candidates_for
 from app.web.listing import sight_of
 from app.web.typed_form import Form, sent
-from app.wording import said
+from app.wording import gettext, said
 
 FILES = ("photo", "file")
 TEXTS = ("answer", "until_on", "done_on", "note", "whose")
+BESIDE = (
+    (re.compile("Until "), "until_on"),
+    (re.compile("The day it was done "), "done_on"),
+    (re.compile("The note "), "note"),
+)
 MOST_NAMES = 300  # People and posts that are offered while somebody types; any other words are kept as words.
 
 
@@ -46,10 +52,10 @@ def said_in(form: Form, visit: Visit, alert: Alert | None) -> tuple[str, Said]:
     """The answer, and what belongs to it; fields of other answers are left where they were."""
     answer = form.values["answer"]
     if answer not in set(Answer):
-        form.refusal = "Choose one of the answers."
+        form.refusal = gettext("Choose one of the answers.")
     said: Said = {"note": form.values["note"]}
     if answer == Answer.on_it:
-        said["until_on"] = typed_day(form, "until_on", "Choose the day until which you are on it.")
+        said["until_on"] = typed_day(form, "until_on", gettext("Choose the day until which you are on it."))
     if answer == Answer.done:
         said |= {"done_on": typed_day(form, "done_on"), "file": _file(form)}
     if answer == Answer.not_mine and form.values["whose"]:
@@ -61,7 +67,7 @@ def _file(form: Form) -> SentFile | None:
     """The one that was chosen, looked at already: nothing larger than the limit is kept in memory."""
     chosen = [name for name in FILES if form.values[name]]
     if len(chosen) > 1:
-        form.faults["file"] = "Choose one: the photo, or the file."
+        form.faults["file"] = gettext("Choose one: the photo, or the file.")
     if len(chosen) != 1:
         return None
     content = request.files[chosen[0]].stream.read(LARGEST_FILE + 1)
@@ -95,8 +101,8 @@ def names_offered(visit: Visit, alerts: Sequence[Alert]) -> list[str]:
 def place(form: Form, refused: Refused) -> None:
     """Put the words of a refusal beside the field that they are about, else above the form."""
     english, words = str(refused), in_words(said(refused))
-    for begins, name in (("Until ", "until_on"), ("The day it was done ", "done_on"), ("The note ", "note")):
-        if english.startswith(begins):
+    for begins, name in BESIDE:
+        if begins.match(english):
             form.faults[name] = words
             return
     form.refusal = words

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, abort, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.domain.acts import Role
-from app.domain.errors import Refused
+from app.domain.errors import Phrase, Refused
 from app.operations import absences, typed
 from app.queries import settings as queries
 from app.queries.absences import absences_of, covered_by
@@ -20,6 +20,7 @@ from app.web.settings_area import or_404
 from app.web.settings_area import pages as settings_pages
 from app.web.settings_posts import chosen
 from app.web.typed_form import Form, day_of, sent, was_done
+from app.wording import later
 
 pages = Blueprint("away", __name__)
 
@@ -122,7 +123,7 @@ def asked_absence() -> int:
     return int(named) if named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS else abort(404)
 
 
-DAYS = (("from_on", "Choose the first day."), ("until_on", "Choose the last day."))
+DAYS = (("from_on", later("Choose the first day.")), ("until_on", later("Choose the last day.")))
 
 
 def absence_day(text: str, words: str) -> dt.date:
@@ -130,7 +131,7 @@ def absence_day(text: str, words: str) -> dt.date:
     day = day_of(text)
     if day is None:
         raise Refused(words)
-    return typed.register_day(day, "The day")
+    return typed.register_day(day, Phrase("The day"))
 
 
 def empty() -> Form:

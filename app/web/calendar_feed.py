@@ -15,10 +15,11 @@ from app.queries.feeds import find_feed, read_dates
 from app.trail.act import Act
 from app.web.access import public
 from app.web.calendar_text import calendar_of
+from app.wording import gettext, later, spoken
 
 pages = Blueprint("calendar_feed", __name__)
 
-NOT_THERE = "There is no calendar at this address. Make a new address in Onus, under Calendar.\n"
+NOT_THERE = later("There is no calendar at this address. Make a new address in Onus, under Calendar.")
 HEADERS = {
     "Content-Disposition": 'inline; filename="onus.ics"',
     "X-Robots-Tag": "noindex",  # Should the address ever stand on a page of somebody's.
@@ -31,7 +32,7 @@ def feed(token: str) -> Response:
     org = feeds.organisation_of(token)
     found = None if org is None else read(org, token)
     if found is None:
-        return Response(NOT_THERE, 404, HEADERS, content_type="text/plain; charset=utf-8")
+        return Response(f"{gettext(NOT_THERE)}\n", 404, HEADERS, content_type="text/plain; charset=utf-8")
     return Response(found, headers=HEADERS, content_type="text/calendar; charset=utf-8")
 
 
@@ -44,4 +45,5 @@ def read(org: int, token: str) -> bytes | None:
             return None
         dates = read_dates(session, found, now)
         feeds.note_reading(Act(session, org, now), found.id)
-    return calendar_of(found, dates, f"{settings().links_to()}/o/{found.slug}")
+    with spoken(found.locale):
+        return calendar_of(found, dates, f"{settings().links_to()}/o/{found.slug}")

@@ -15,6 +15,7 @@ from app.web.access import Visit, for_roles
 from app.web.calendar_area import EVERYBODY, pages
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.typed_form import Form, sent, was_done
+from app.wording import gettext
 
 # The other pages of the calendar add themselves to the one blueprint.
 __all__ = ["calendar_year", "pages"]
@@ -63,7 +64,7 @@ def chosen_site(visit: Visit, form: Form) -> int | None:
     """The site whose dates are wanted, or None for the person's own; a site that was not offered is not there: 404."""
     chosen = form.values["dates"]
     if not chosen:
-        form.faults["dates"] = "Choose which dates."
+        form.faults["dates"] = gettext("Choose which dates.")
     if chosen in ("", MINE):
         return None
     return int(chosen) if chosen in {str(site_id) for site_id, _ in sites_of(visit)} else abort(404)

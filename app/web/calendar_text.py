@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from app.domain.acts import Role
 from app.domain.calendars import DAY
 from app.queries.feeds import Dated, Feed
+from app.wording import gettext
 
 PRODUCT = "-//Onus//Register//EN"
 LONGEST_LINE = 75  # Octets, without the line break (RFC 5545 section 3.1).
@@ -47,7 +48,7 @@ def event_of(feed: Feed, one: Dated, address: str) -> Iterator[str]:
     yield f"SEQUENCE:{one.revision}"
     yield f"DTSTART;VALUE=DATE:{one.due_on:%Y%m%d}"
     yield f"DTEND;VALUE=DATE:{one.due_on + DAY:%Y%m%d}"  # The first day that is no more of it (section 3.6.1).
-    yield text("SUMMARY", f"Due: {one.title}")
+    yield text("SUMMARY", gettext("Due: %(title)s", title=one.title))
     yield text("DESCRIPTION", description(one))
     yield "TRANSP:TRANSPARENT"
     yield text("LOCATION", one.site)
@@ -70,7 +71,9 @@ def description(one: Dated) -> str:
 
 
 def said(one: Dated) -> str:
-    return f"{one.reference}, {one.kind}: {'expires' if one.wording == 'expires' else 'falls due'}"
+    if one.wording == "expires":
+        return gettext("%(reference)s, %(kind)s: expires", reference=one.reference, kind=one.kind)
+    return gettext("%(reference)s, %(kind)s: falls due", reference=one.reference, kind=one.kind)
 
 
 def folded(line: str) -> bytes:

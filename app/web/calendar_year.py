@@ -18,14 +18,15 @@ from app.web.calendar_area import EVERYBODY, pages
 from app.web.listing import asked_after, asked_number, asked_site, named, next_page, sight_of
 from app.web.tags import GOOD, LATE, NEAR, PLAIN
 from app.web.typed_form import day_of
+from app.wording import gettext, later
 
 # Word, colour, and the sign that stands beside the number of a cell.
 STATES = {
-    Urgency.overdue: ("Overdue or expired", LATE, "!"),
-    Urgency.soon: ("Within 30 days", NEAR, "•"),
-    Urgency.later: ("Later", GOOD, ""),
-    Urgency.in_force: ("In force meanwhile", PLAIN, "="),
-    Urgency.off_watch: ("Draft or out of service: not watched", PLAIN, "?"),
+    Urgency.overdue: (later("Overdue or expired"), LATE, "!"),
+    Urgency.soon: (later("Within 30 days"), NEAR, "•"),
+    Urgency.later: (later("Later"), GOOD, ""),
+    Urgency.in_force: (later("In force meanwhile"), PLAIN, "="),
+    Urgency.off_watch: (later("Draft or out of service: not watched"), PLAIN, "?"),
 }
 
 
@@ -37,7 +38,7 @@ def year(visit: Visit) -> ResponseReturnValue:
     def where(cell: Cell) -> str:
         return address_of(visit, cell, found.weeks[0].monday)
 
-    return render_template("calendar/year.html", visit=visit, year=found, where=where, states=STATES)
+    return render_template("calendar/year.html", visit=visit, year=found, where=where, states=states())
 
 
 @pages.get("/o/<slug>/calendar/agenda")
@@ -51,9 +52,13 @@ def agenda(visit: Visit) -> ResponseReturnValue:
     found = read_agenda(session, viewer, first, last, chosen["site"], chosen["kind"], asked_after())
     kinds = [(kind.id, kind.name) for kind in read_kinds(session, visit.act.org)]
     options = {"site": named(viewer.sight.in_use), "kind": kinds}
-    facts = {"found": found, "chosen": chosen, "options": options, "first": first, "last": last, "states": STATES}
+    facts = {"found": found, "chosen": chosen, "options": options, "first": first, "last": last, "states": states()}
     reads = visit.person.role in READERS
     return render_template("calendar/agenda.html", visit=visit, reads=reads, next_page=next_page(found), **facts)
+
+
+def states() -> dict[Urgency, tuple[str, str, str]]:
+    return {urgency: (gettext(words), colour, sign) for urgency, (words, colour, sign) in STATES.items()}
 
 
 def viewer_of(visit: Visit) -> Viewer:

@@ -29,6 +29,7 @@ from app.web.paper_acts import PAPER_DEEDS, RENEWING
 from app.web.queue_acts import asked_back, way_back
 from app.web.tags import WHY_NOT, left_of, tags_of
 from app.web.typed_form import Form, was_done
+from app.wording import gettext
 
 pages = register_export.pages  # The register and its entries are one part of the product, and of the menu.
 
@@ -51,7 +52,7 @@ def entry(visit: Visit, subject_id: int) -> ResponseReturnValue:
         entry=one,
         tags=tags_of(one.line),
         left=left_of(one.line),
-        why_not=WHY_NOT[one.gap] if one.gap else None,
+        why_not=gettext(WHY_NOT[one.gap]) if one.gap else None,
         alerts=shown_alerts(alerts, one.site.timezone, held),
         held=[(one.due_on, held_words(one)) for one in held],
         older_alerts=alerts.before,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from flask import Blueprint, Response, abort, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -17,6 +18,7 @@ from app.web.answer_form import names_offered, place, said_in, typed_answer
 from app.web.away import asked_absence
 from app.web.hypermedia import VARY, go_to, page_or_fragment, wants_fragment
 from app.web.typed_form import Form, was_done
+from app.wording import gettext
 
 pages = Blueprint("inbox", __name__)
 
@@ -83,7 +85,9 @@ def answer(visit: Visit, claim_id: int) -> ResponseReturnValue:
     except LookupError:
         abort(404)
     return (
-        done(visit, claim_id, "Your answer is noted.", given[0].is_closed) if given else refused(visit, claim_id, form)
+        done(visit, claim_id, gettext("Your answer is noted."), given[0].is_closed)
+        if given
+        else refused(visit, claim_id, form)
     )
 
 
@@ -94,7 +98,7 @@ def take_back(visit: Visit, claim_id: int) -> ResponseReturnValue:
         answers.take_back_claim(visit.act, visit.person.member_id, claim_id)
     except (LookupError, Refused):  # It is at a site out of sight, or closed with the answer: it is not there any more.
         abort(404)
-    return done(visit, claim_id, "Your answer is taken back.")
+    return done(visit, claim_id, gettext("Your answer is taken back."))
 
 
 def alert_of(visit: Visit, claim_id: int) -> Alert | None:
@@ -109,7 +113,7 @@ def done(visit: Visit, claim_id: int, words: str, is_closed: bool = False) -> Re
         return go_to(url_for("inbox.index", slug=visit.place.slug, closed=closed) + f"#alert-{claim_id}")
     view: dict[str, Any] = {"visit": visit, "alert": alert_of(visit, claim_id), "form": None, "is_closed": is_closed}
     card = render_template("inbox/fragments/_answered.html", **view)
-    return Response(card, headers={"Vary": VARY, "X-Said": words.replace(" ", "%20")})
+    return Response(card, headers={"Vary": VARY, "X-Said": quote(words)})
 
 
 def refused(visit: Visit, claim_id: int, form: Form) -> ResponseReturnValue:

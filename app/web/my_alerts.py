@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from app.domain import calendars
 from app.domain.acts import Role
 from app.domain.mail_hours import Rest
-from app.operations import mail_hours, people
+from app.operations import languages, mail_hours, people
 from app.operations.mail_hours import OwnHours
 from app.queries import settings as queries
 from app.queries.hours_set import set_by_another
@@ -28,13 +28,25 @@ from app.web.settings_area import ADMINS, or_404
 from app.web.settings_area import pages as settings_pages
 from app.web.settings_sites import zones
 from app.web.typed_form import Form, sent, was_done
+from app.wording import by_own_name, gettext
 
 pages = Blueprint("my_alerts", __name__)
 
 EVERYBODY = tuple(Role)
 OWN_PAGE, PERSONS_PAGE = "my_alerts/index.html", "my_alerts/person.html"
 FRAGMENT = "my_alerts/fragments/_form.html"
-TEXTS = ("email_alerts", "mail", "daily_at", "rest", "rest_from", "rest_until", "timezone", "country", "region")
+TEXTS = (
+    "language",
+    "email_alerts",
+    "mail",
+    "daily_at",
+    "rest",
+    "rest_from",
+    "rest_until",
+    "timezone",
+    "country",
+    "region",
+)
 ON, OFF, DAILY, AT_ONCE = "on", "off", "daily", "at_once"
 OWN, NONE, OF_ALL = "own", "none", "organisation"
 CHOICES = {"email_alerts": (ON, OFF), "mail": (AT_ONCE, DAILY), "rest": (OF_ALL, OWN, NONE)}
@@ -69,12 +81,14 @@ def save_person_alerts(visit: Visit, member_id: int) -> ResponseReturnValue:
 def saved(visit: Visit, found: PersonLine, *, is_own: bool = True) -> ResponseReturnValue:
     form = sent(*TEXTS, lists=("rest_days_off", "sure"))
     hours, wants_mail = typed_hours(form), form.values["email_alerts"] != OFF
+    language = form.check("language", languages.check_language, form.values["language"] or found.locale)
     if found.hears_mail and not wants_mail and not form.values["sure"]:
         look_first(visit, form, found, is_own)
 
     def deed() -> None:
         mail_hours.set_hours(visit.act, found.id, hours)
         people.set_email_alerts(visit.act, found.id, wants_mail)
+        languages.set_language(visit.act, found.id, language or found.locale, everywhere=is_own)
 
     if was_done(visit.act, form, deed):
         return go_to(f"{here(visit, found.id, is_own)}?saved=yes")
@@ -86,7 +100,7 @@ def look_first(visit: Visit, form: Form, found: PersonLine, is_own: bool) -> Non
     untold = without_mail(visit.act.session, visit.act.org, found.id, visit.act.now)
     if untold.is_any:
         words = untold_words(untold, None if is_own else found.name)
-        form.faults["email_alerts"] = f"Nothing is saved yet. {words}"
+        form.faults["email_alerts"] = gettext("Nothing is saved yet. %(what)s", what=words)
         form.values["untold"] = True
 
 
@@ -95,6 +109,7 @@ def present(visit: Visit, found: PersonLine) -> dict[str, Any]:
     hours = mail_hours.hours_of(visit.act, found.id)
     rest = hours.rest or Rest()
     return {
+        "language": found.locale,
         "email_alerts": ON if found.email_alerts else OFF,
         "mail": AT_ONCE if hours.daily_at is None else DAILY,
         "daily_at": clock_time(hours.daily_at),
@@ -117,6 +132,7 @@ def shown(visit: Visit, found: PersonLine, form: Form, *, is_own: bool = True) -
         "saved": "saved" in request.args and not form.is_wrong,
         "email": found.email,
         "zones": zones(),
+        "languages": by_own_name(),
         "rest_of_all": rest_words(mail_hours.organisation_rest(act)),
         "set_by": set_by_another(session, act.org, found.id, act.now),
         "untold_words": untold_words(untold, name, is_so=True),
@@ -140,7 +156,9 @@ def found_person(visit: Visit, member_id: int) -> PersonLine:
 def typed_hours(form: Form) -> OwnHours:
     """What was typed, each field checked by itself. What is not chosen is not read."""
     values = {name: form.values[name].strip() for name in TEXTS}
-    form.faults |= {name: "Choose one of these." for name, codes in CHOICES.items() if values[name] not in codes}
+    form.faults |= {
+        name: gettext("Choose one of these.") for name, codes in CHOICES.items() if values[name] not in codes
+    }
     daily_at = form.check("daily_at", mail_hours.hour, values["daily_at"]) if values["mail"] == DAILY else None
     if values["timezone"]:
         form.check("timezone", calendars.check_zone, values["timezone"])

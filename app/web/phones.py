@@ -14,6 +14,7 @@ from app.extensions import login
 from app.operations import phones
 from app.queries.phones import owner_of, phones_of
 from app.web.access import Principal, record_everywhere, signed_in_in_full
+from app.wording import speak
 
 pages = Blueprint("phones", __name__)
 
@@ -28,7 +29,11 @@ def load_phone(asked: Request) -> Principal | None:
         return None
     with transaction() as session:
         found = owner_of(session, phones.hashed(token), clock.now(session, settings()))
-    return Principal(*found, only_answers=True) if found else None
+    if found is None:
+        return None
+    account_id, name, locale = found
+    speak(locale)
+    return Principal(account_id, name, only_answers=True)
 
 
 def remember_on(response: Response, account_id: int, name: str) -> None:

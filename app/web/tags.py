@@ -8,19 +8,20 @@ from app.domain.acts import InForce, Status
 from app.queries.register import SOON, Line
 from app.queries.watched import Gap
 from app.vocabulary import OF
-from app.words import counted, day, days_left, word
+from app.wording import gettext, later, ngettext
+from app.words import day, days_left, word
 
 LATE, NEAR, GOOD, PLAIN = "late", "soon", "good", ""
 
 # Why nobody is told of an entry, in a sentence about it alone; the list counts many and has words of its own.
 WHY_NOT = {
-    Gap.site_archived: "its site is archived",
-    Gap.draft: "it is a draft",
-    Gap.out_of_service: "it is out of service",
-    Gap.no_date: "it has no open deadline",
-    Gap.no_rule: "no active rule is about its kind at its site",
-    Gap.nobody_to_tell: "there is nobody to tell",
-    Gap.paused: "its alerts are paused",
+    Gap.site_archived: later("its site is archived"),
+    Gap.draft: later("it is a draft"),
+    Gap.out_of_service: later("it is out of service"),
+    Gap.no_date: later("it has no open deadline"),
+    Gap.no_rule: later("no active rule is about its kind at its site"),
+    Gap.nobody_to_tell: later("there is nobody to tell"),
+    Gap.paused: later("its alerts are paused"),
 }
 
 
@@ -39,19 +40,21 @@ def tags_of(line: Line) -> list[Tag]:
     found = [of_due_date(line)]
     if line.is_filed_in_force:
         is_past = line.days_left is not None and line.days_left < 0
-        found = [Tag("In force, renewal pending", GOOD), *([] if is_past else found)]
+        found = [Tag(gettext("In force, renewal pending"), GOOD), *([] if is_past else found)]
     elif line.is_filed:
         found.insert(1 if found[0].colour == LATE else 0, Tag(pending(line.in_force_meanwhile), NEAR))
     if line.is_paused:
-        found.append(Tag(f"Paused until {day(line.snoozed_until)}", NEAR))
+        found.append(Tag(gettext("Paused until %(day)s", day=day(line.snoozed_until)), NEAR))
     if line.gap in (Gap.no_rule, Gap.nobody_to_tell, Gap.site_archived):
-        found.append(Tag(f"Not watched: {OF['gap'][line.gap]}", LATE))
+        found.append(Tag(gettext("Not watched: %(why)s", why=OF["gap"][line.gap]), LATE))
     return found
 
 
 def pending(in_force: str | None) -> str:
     """Of a filing under which the paper may be in force no longer."""
-    return f"Pending with the authority, {'not in force' if in_force == InForce.no else 'in force unclear'}"
+    if in_force == InForce.no:
+        return gettext("Pending with the authority, not in force")
+    return gettext("Pending with the authority, in force unclear")
 
 
 def left_of(line: Line) -> str:
@@ -59,18 +62,19 @@ def left_of(line: Line) -> str:
     if line.due_on is None or line.today is None or line.status == Status.archived:
         return ""
     if line.due_on < line.today and line.is_filed_in_force:
-        return f"its date passed {counted((line.today - line.due_on).days, 'day')} ago"
+        passed = (line.today - line.due_on).days
+        return ngettext("its date passed %(number)d day ago", "its date passed %(number)d days ago", passed)
     return days_left(line.due_on, line.today, line.wording)
 
 
 def of_due_date(line: Line) -> Tag:
     left = line.days_left
     if line.due_on is None:
-        return Tag("No date", LATE)
+        return Tag(gettext("No date"), LATE)
     if left is None:
-        return Tag("Date at the site unknown", LATE)
+        return Tag(gettext("Date at the site unknown"), LATE)
     if left < 0:
-        return Tag("Expired" if line.wording == "expires" else "Overdue", LATE)
+        return Tag(gettext("Expired") if line.wording == "expires" else gettext("Overdue"), LATE)
     if left == 0:
-        return Tag("Today", NEAR)
-    return Tag("Within 30 days", NEAR) if left <= SOON.days else Tag("OK", GOOD)
+        return Tag(gettext("Today"), NEAR)
+    return Tag(gettext("Within 30 days"), NEAR) if left <= SOON.days else Tag(gettext("OK"), GOOD)

@@ -108,7 +108,7 @@ def test_an_answer_is_noted_and_can_be_taken_back(staffed: Acme, browser: SignIn
         f"/o/acme/inbox/{claim}/answer", htmx=htmx, answer="on_it", until_on="2027-03-10", note="Thursday"
     )
     assert answered.status_code == (200 if htmx else 303)
-    assert "You:</strong> On it</span> until 10 March 2027" in bruno.get("/o/acme/inbox").text
+    assert "You:</strong> On it until 10 March 2027" in bruno.get("/o/acme/inbox").text
     bruno.post(f"/o/acme/inbox/{claim}/take-back", htmx=htmx)
     assert "You:</strong>" not in bruno.get("/o/acme/inbox").text
     assert count(staffed, "select count(*) from acknowledgement where taken_back_at is not null") == 1

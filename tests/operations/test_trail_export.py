@@ -66,7 +66,7 @@ def read_csv(path: Path) -> Rows:
     found: Rows = defaultdict(list)
     heading: list[str] = []
     for line in csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")):
-        if line[0] == "Section":
+        if line[0] in ("Section", "Sección"):
             heading = line
         else:
             found[line[0]].append(dict(zip(heading, line, strict=False)))
@@ -202,3 +202,15 @@ def peak_of(rows: int, folder: Path) -> int:
 
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     assert peak_of(2_000, tmp_path) < 1.2 * peak_of(200, tmp_path) + 200_000
+
+
+def test_the_language_is_that_which_was_asked_for(told: Acme, onus: Onus, tmp_path: Path) -> None:
+    _, rows = exported(onus, tmp_path, "--lang", "es")
+    [one, _] = rows["Avisos"]
+    assert one["En una frase"].startswith(
+        "Generado el 2 de marzo de 2027, 06:00:00 -05:00, para la fecha de vencimiento "
+    )
+    assert rows["Intentos"] == [{"Sección": "Intentos", "Fila": "", "Intento": "ninguno"}]
+    front = {row["Qué"]: row["Valor"] for row in rows["Portada"]}
+    assert front["El control de vencimientos"].startswith("tal como estaba el ")
+    assert onus.run("export", "trail", "--format", "csv", "--lang", "xx", "-o", str(tmp_path / "x")).exit_code == 2

@@ -13,7 +13,7 @@ from app.cli.documents import next_of, paper_of, renewal_options, say_renewed
 from app.cli.people import say
 from app.domain.acts import FilingResult
 from app.domain.errors import Refused
-from app.operations import documents, obligations
+from app.operations import documents, filings
 
 ENDED = ("filing_result", "filing_ended_on", "outcome", "met_on")
 
@@ -43,7 +43,7 @@ def file(
 ) -> None:
     """Note that a deadline of REF was filed with the authority."""
     with deadline(org, reference, site, due_on) as (act, obligation):
-        changed = obligations.file(act, obligation.id, filed_on, filed_reference, in_force_meanwhile, ask_again_on)
+        changed = filings.file(act, obligation.id, filed_on, filed_reference, in_force_meanwhile, ask_again_on)
     say(
         as_json,
         changed,
@@ -80,7 +80,7 @@ def file_end(
             made = documents.grant(act, obligation.id, ended_on, paper, **next_of(next_due))
             recurrence = documents.recurrence_of(act, obligation)
         else:
-            changed = obligations.end_filing(act, obligation.id, ended_on, result)
+            changed = filings.end_filing(act, obligation.id, ended_on, result)
         facts = ids(obligation) | {name: getattr(obligation, name) for name in ENDED}
         is_open = obligation.closed_at is None
     if paper.number:

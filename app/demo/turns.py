@@ -12,7 +12,7 @@ from app.demo.photo import picture
 from app.demo.story import Deed, Story
 from app.domain.acts import ArchiveReason
 from app.domain.days_off import DayOff
-from app.operations import days_off, documents, obligations, register
+from app.operations import days_off, documents, filings, register
 from app.operations.attachments import SentFile
 from app.operations.documents import Paper
 
@@ -39,7 +39,7 @@ def with_entries(story: Story) -> list[tuple[int, Deed]]:
     old, receipt = Paper("C-1188", BODY, day(-366), day(-366), day(-1)), ("ENT-30571", "yes")
     return [
         (-129, story.on_entry("VIT-PV-07", lambda act, s: documents.add_paper(act, s, old))),
-        (-129, story.on_deadline("VIT-AV-0417", lambda act, o: obligations.file(act, o, day(-195), *receipt, day(18)))),
+        (-129, story.on_deadline("VIT-AV-0417", lambda act, o: filings.file(act, o, day(-195), *receipt, day(18)))),
         (-60, lambda act: days_off.add_day_off(story.by(act, "Ana"), "Summer shutdown (made up)", DayOff(day(33), day(40)), story.cast.sites["Vitoria"])),
         (-15, story.moves([f"ARI-FG-{n}" for n in range(1, 7)], 25, *LAW)),
         (-1, story.on_deadline("VIT-PV-07", lambda act, o: documents.renew(act, o, certificate(story)), "Bruno")),

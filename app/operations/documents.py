@@ -20,7 +20,7 @@ from app.domain.calendars import LAST_DAY
 from app.domain.errors import Refused
 from app.domain.folding import clean_text, fold_reference
 from app.models import Document, Obligation, Subject
-from app.operations import attachments, obligations, proofs, typed
+from app.operations import attachments, filings, obligations, proofs, typed
 from app.operations.attachments import SentFile
 from app.operations.people import site_today
 from app.operations.typed import iso
@@ -145,7 +145,7 @@ def grant(
     obligation, _ = obligations.find_both(act, obligation_id, lock=True)
     if obligation.closed_at is not None:
         return None
-    obligations.end_filing(act, obligation_id, ended_on, FilingResult.granted)
+    filings.end_filing(act, obligation_id, ended_on, FilingResult.granted)
     met_on = obligation.filing_ended_on
     return renew(act, obligation_id, paper, next_due_on, goes_on=goes_on, met_on=met_on, member_id=member_id)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.domain.acts import FilingResult, InForce
-from app.operations import documents, obligations
+from app.operations import documents, filings
 from app.queries.entry import Deadline, Entry
 from app.web import paper_acts
 from app.web.deadline_acts import is_open
@@ -26,7 +26,7 @@ def file(call: Call) -> Do:
     in_force = call.code("in_force_meanwhile", InForce, later("Say whether it stays in force meanwhile."))
     ask_again_on = call.day("ask_again_on")
     reference = str(call.form.values["filed_reference"])
-    return lambda: obligations.file(call.act, call.obligation_id, filed_on, reference, in_force, ask_again_on)
+    return lambda: filings.file(call.act, call.obligation_id, filed_on, reference, in_force, ask_again_on)
 
 
 def file_fields(_: Call) -> Sequence[Field]:
@@ -52,7 +52,7 @@ def end_filing(call: Call) -> Do:
     ended_on = call.day("ended_on", later("Choose the day of the answer."))
     result = call.code("result", FilingResult, later("Choose what the authority answered."))
     if not renews(call):
-        return lambda: obligations.end_filing(call.act, call.obligation_id, ended_on, result)
+        return lambda: filings.end_filing(call.act, call.obligation_id, ended_on, result)
     if result == FilingResult.granted:
         paper = paper_acts.paper_of(call)
         next_due_on, goes_on = paper_acts.next_of(call, paper)
@@ -64,7 +64,7 @@ def end_filing(call: Call) -> Do:
         call.form.faults["number"] = gettext(
             "A new paper comes only where it was granted: choose that, or leave it out."
         )
-    return lambda: obligations.end_filing(call.act, call.obligation_id, ended_on, result)
+    return lambda: filings.end_filing(call.act, call.obligation_id, ended_on, result)
 
 
 def renews(call: Call) -> bool:

@@ -19,7 +19,18 @@ from app.domain.errors import Refused
 from app.ledger.align import deliver
 from app.ledger.scan import Scanned, scan
 from app.models import Member, Obligation, Subject
-from app.operations import absences, answers, days_off, departures, obligations, people, register, reopenings, rules
+from app.operations import (
+    absences,
+    answers,
+    days_off,
+    departures,
+    filings,
+    obligations,
+    people,
+    register,
+    reopenings,
+    rules,
+)
 from app.operations.posts_above import set_post_above
 from app.operations.rule_contents import RuleText
 from app.queries.facts import read_facts
@@ -200,12 +211,12 @@ class Life(RuleBasedStateMachine):
         day = self.now.date() - dt.timedelta(days=2)
         again = day + dt.timedelta(days=again_in) if again_in else None
         filing: Any = (day, "R-1", in_force, again)
-        self.do(lambda act: [obligations.file(act, o, *filing) for o in self.open_of(act, entry)[:1]])
+        self.do(lambda act: [filings.file(act, o, *filing) for o in self.open_of(act, entry)[:1]])
 
     @rule(entry=entries)
     def end_filing(self, entry: int | None) -> None:
         day = self.now.date() - dt.timedelta(days=1)
-        self.do(lambda act: [obligations.end_filing(act, o, day, "refused") for o in self.open_of(act, entry)[:1]])
+        self.do(lambda act: [filings.end_filing(act, o, day, "refused") for o in self.open_of(act, entry)[:1]])
 
     @rule(
         entry=entries, who=st.integers(0, 2), answer=st.sampled_from(("seen", "on_it", "done", "not_mine", "not_mine")),

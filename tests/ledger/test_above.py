@@ -11,7 +11,7 @@ from app.domain.days_off import DayOff
 from app.domain.errors import Refused
 from app.ledger.scan import Scanned
 from app.models import Member, Subject
-from app.operations import absences, answer_checks, answers, days_off, obligations, people, register
+from app.operations import absences, answer_checks, answers, days_off, filings, people, register
 from app.operations.posts_above import set_post_above
 from app.queries.leaving import read_load
 from app.queries.owed import Owed
@@ -137,9 +137,9 @@ def test_a_promise_holds_it_back_until_it_lapses_and_a_filing_until_it_ends(plan
     plant.says("2027-05-04T09:00")
     plant.says("2027-05-04T10:00", "on_it", "Olga", until_on=dt.date(2027, 5, 6))
     assert plant.at("2027-05-06T21:00") == [BRUNO]
-    plant.watch.do(lambda act: obligations.file(act, one(act), dt.date(2027, 5, 6), "R-1", "no", None))
+    plant.watch.do(lambda act: filings.file(act, one(act), dt.date(2027, 5, 6), "R-1", "no", None))
     assert plant.at("2027-05-07T09:00") == [BRUNO]
-    plant.watch.do(lambda act: obligations.end_filing(act, one(act), None, "refused"))
+    plant.watch.do(lambda act: filings.end_filing(act, one(act), None, "refused"))
     assert plant.at("2027-05-07T10:00") == [BRUNO, PILAR]
 
 

@@ -11,7 +11,7 @@ import pytest
 from app.ledger.align import Delivered
 from app.ledger.scan import Scanned
 from app.models import Obligation, Subject
-from app.operations import documents, obligations, people, register, rules
+from app.operations import documents, filings, people, register, rules
 from app.operations.documents import Paper
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
@@ -47,11 +47,11 @@ def open_one(act: Act) -> int:
 
 
 def file(in_force: str = "yes", ask_again_on: dt.date | None = ASK) -> Deed:
-    return lambda act: obligations.file(act, open_one(act), dt.date(2027, 2, 18), "R-1", in_force, ask_again_on)
+    return lambda act: filings.file(act, open_one(act), dt.date(2027, 2, 18), "R-1", in_force, ask_again_on)
 
 
 def end(result: str) -> Deed:
-    return lambda act: obligations.end_filing(act, open_one(act), None, result)
+    return lambda act: filings.end_filing(act, open_one(act), None, result)
 
 
 def on(watch: Watch, day: str) -> Scanned:

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.ledger.scan import Scanned
 from app.models import Member, Obligation, Subject
-from app.operations import answers, obligations, people, register, rules
+from app.operations import answers, filings, obligations, people, register, rules
 from app.operations.rule_contents import RuleText
 from app.trail.act import Act
 from tests import factories
@@ -84,7 +84,7 @@ def change(*thresholds: str, **given: Any) -> Deed:
 
 
 def file(act: Act) -> None:
-    obligations.file(act, open_one(act), act.now.date(), "R-1", "yes")
+    filings.file(act, open_one(act), act.now.date(), "R-1", "yes")
 
 
 def reply(name: str, answer: str, until: str | None = None) -> Deed:
@@ -230,7 +230,7 @@ class TestBackAgain:
             lambda act: register.restore(act, subject(act)),
             "archived",
         ),
-        (file, lambda act: obligations.end_filing(act, open_one(act), act.now.date(), "refused"), "filed"),
+        (file, lambda act: filings.end_filing(act, open_one(act), act.now.date(), "refused"), "filed"),
     )
 
     @pytest.mark.parametrize(("away", "back", "reason"), BACK, ids=[reason for *_, reason in BACK])

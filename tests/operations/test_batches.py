@@ -14,7 +14,7 @@ from app.domain.errors import Refused
 from app.extensions import db
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.operations import batch_acts, documents, obligations, people, register
+from app.operations import batch_acts, documents, filings, obligations, people, register
 from app.operations.attachments import SentFile
 from app.operations.batch_acts import Foresight, apply, foresee
 from app.operations.batch_plan import Order
@@ -368,7 +368,7 @@ def test_many_are_renewed_with_one_proof_that_is_kept_once(act: Act) -> None:
     many = factories.subject(act, "MANY", D(2027, 3, 20))
     factories.obligation(act, many, D(2027, 4, 1))
     filed = factories.subject(act, "FILED", D(2027, 3, 20))
-    obligations.file(act, obligations.find_obligation(act, filed).id, D(2027, 2, 1), "R-1", "yes")
+    filings.file(act, obligations.find_obligation(act, filed).id, D(2027, 2, 1), "R-1", "yes")
     taken = factories.subject(act, "TAKEN", D(2027, 3, 20))
     obligations.close(act, factories.obligation(act, taken, D(2029, 6, 30)).id, "not_required", reason="replaced")
     has = factories.subject(act, "HAS", D(2027, 3, 20))

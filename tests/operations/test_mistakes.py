@@ -12,7 +12,7 @@ from sqlalchemy import text
 from app.domain.errors import Refused
 from app.imports.register import Imported, Options, import_register, read_register
 from app.models import AuditEvent
-from app.operations import batches, documents, mistakes, obligations, people, register, releases
+from app.operations import batches, documents, filings, mistakes, obligations, people, register, releases
 from app.operations.kinds import KindText, change_kind
 from app.operations.mistake_plan import Plan
 from app.trail.act import Act, member_actor
@@ -204,7 +204,7 @@ WORK: list[tuple[str, Callable[[Act, Any], object]]] = [
     ("moved to a site", lambda act, one: register.move_to_site(act, one, factories.site(act, "Yard"))),
     ("date moved", lambda act, one: deadline(act, one, obligations.move, dt.date(2027, 4, 1), "agreed")),
     ("closed", lambda act, one: deadline(act, one, obligations.close, "met")),
-    ("filed", lambda act, one: deadline(act, one, obligations.file, None, "R-1", "yes")),
+    ("filed", lambda act, one: deadline(act, one, filings.file, None, "R-1", "yes")),
     ("given a paper", lambda act, one: documents.add_paper(act, one, documents.Paper("C-1"))),
     ("renewed", lambda act, one: deadline(act, one, documents.renew, documents.Paper("C-1"))),
     ("one more date", lambda act, one: obligations.add_obligation(act, one, dt.date(2027, 8, 1))),

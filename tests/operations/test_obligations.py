@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from app.domain.errors import Refused
 from app.models import Obligation, Subject
-from app.operations import obligations, people, register, reopenings
+from app.operations import filings, obligations, people, register, reopenings
 from app.trail.act import Act
 from tests import factories
 from tests.operations.story import Since, march
@@ -282,7 +282,7 @@ def test_what_is_closed_is_neither_moved_nor_filed(act: Act, due: Obligation) ->
     with pytest.raises(Refused, match="is closed: reopen it first"):
         obligations.move(act, due.id, march(25), "agreed")
     with pytest.raises(Refused, match="is closed: reopen it first"):
-        obligations.file(act, due.id, None, None, "yes")
+        filings.file(act, due.id, None, None, "yes")
 
 
 def test_a_closed_deadline_is_reopened_once_and_its_closing_stays_in_the_trail(
@@ -303,23 +303,23 @@ def test_a_closed_deadline_is_reopened_once_and_its_closing_stays_in_the_trail(
 
 def test_a_filing_is_noted_corrected_and_ended(act: Act, due: Obligation, since: Since) -> None:
     filed = (due.id, dt.date(2027, 2, 20), " ENT-30571 ", "yes", march(18))
-    assert obligations.file(act, *filed)
+    assert filings.file(act, *filed)
     assert (due.filed_reference, due.in_force_meanwhile, due.ask_again_on) == ("ENT-30571", "yes", march(18))
-    assert not obligations.file(act, *filed)
+    assert not filings.file(act, *filed)
     assert since.both() == (["obligation_filed"], [(due.subject_id, None)])
-    assert obligations.file(act, *filed[:3], "unclear", None)
+    assert filings.file(act, *filed[:3], "unclear", None)
     _, detail = since.event()
     assert (detail["old"]["in_force_meanwhile"], detail["new"]["in_force_meanwhile"]) == ("yes", "unclear")
-    assert obligations.end_filing(act, due.id, None, "granted")
+    assert filings.end_filing(act, due.id, None, "granted")
     assert (due.filing_ended_on, due.filing_result, due.closed_at) == (march(1), "granted", None)
-    assert not obligations.end_filing(act, due.id, None, "granted")
+    assert not filings.end_filing(act, due.id, None, "granted")
     assert since.both() == (["filing_ended"], [(due.subject_id, None)])
 
 
 def test_what_was_refused_can_be_filed_again(act: Act, due: Obligation) -> None:
-    obligations.file(act, due.id, dt.date(2027, 2, 1), "first", "no")
-    obligations.end_filing(act, due.id, dt.date(2027, 2, 10), "refused")
-    assert obligations.file(act, due.id, None, "second", "no")
+    filings.file(act, due.id, dt.date(2027, 2, 1), "first", "no")
+    filings.end_filing(act, due.id, dt.date(2027, 2, 10), "refused")
+    assert filings.file(act, due.id, None, "second", "no")
     assert (due.filed_on, due.filing_ended_on, due.filing_result) == (march(1), None, None)
 
 
@@ -336,7 +336,7 @@ def test_a_bad_filing_is_refused(
     act: Act, due: Obligation, filed_on: dt.date | None, in_force: str | None, ask_again_on: dt.date | None, words: str
 ) -> None:
     with pytest.raises(Refused, match=words):
-        obligations.file(act, due.id, filed_on, None, in_force, ask_again_on)
+        filings.file(act, due.id, filed_on, None, in_force, ask_again_on)
     act.session.flush()
     assert due.filed_on is None
 
@@ -352,14 +352,14 @@ def test_a_bad_filing_is_refused(
 def test_a_bad_end_of_a_filing_is_refused(
     act: Act, due: Obligation, ended_on: dt.date | None, result: str, words: str
 ) -> None:
-    obligations.file(act, due.id, dt.date(2027, 2, 20), None, "yes")
+    filings.file(act, due.id, dt.date(2027, 2, 20), None, "yes")
     with pytest.raises(Refused, match=words):
-        obligations.end_filing(act, due.id, ended_on, result)
+        filings.end_filing(act, due.id, ended_on, result)
 
 
 def test_what_was_never_filed_has_no_end(act: Act, due: Obligation) -> None:
     with pytest.raises(Refused, match="P-1 has no filing for 2027-03-20"):
-        obligations.end_filing(act, due.id, None, "granted")
+        filings.end_filing(act, due.id, None, "granted")
 
 
 def test_a_member_who_closes_is_named_by_id_alone(act: Act, due: Obligation, since: Since) -> None:

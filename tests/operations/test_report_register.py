@@ -8,7 +8,7 @@ from pathlib import Path
 from app.exports.report import cover, register
 from app.exports.report.changes import change_rows
 from app.exports.report.cover import Origin
-from app.operations import documents, inspectors, obligations, people
+from app.operations import documents, filings, inspectors, obligations, people
 from app.operations import register as entries
 from app.operations.attachments import SentFile
 from app.operations.documents import Paper
@@ -48,7 +48,7 @@ def test_each_entry_is_as_it_stood_at_the_end_of_the_last_day(acme: Acme) -> Non
         entries.retitle(act, permit, "Steam boiler")
         entries.assign(act, permit, member_id=ana)
         obligations.move(act, deadline.id, march(25), "agreed")
-        obligations.file(act, deadline.id, march(2), "R-7", "yes", None)
+        filings.file(act, deadline.id, march(2), "R-7", "yes", None)
         documents.add_paper(act, permit, Paper("C-2", "Authority"))
         entries.retitle(act, crane, "Tower crane")
         entries.add_subject(act, entries.Entry(factories.site(act), factories.kind(act), "NEW"))

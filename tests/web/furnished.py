@@ -38,6 +38,7 @@ from app.operations import (
     documents,
     export_runs,
     feeds,
+    filings,
     obligations,
     people,
     register,
@@ -288,7 +289,7 @@ def end_some(act: Act, member_id: int, worded: Callable[[str], str]) -> None:
     note = worded("As agreed.")
     subjects = {name: register.find_subject(act, name) for name in ("FILED", "MOVED", "LATE", "PAUSED", "GONE")}
     filed, moved = (obligations.find_obligation(act, subjects[name]) for name in ("FILED", "MOVED"))
-    obligations.file(act, filed.id, TODAY, worded("ENT-1"), "unclear", days(2))
+    filings.file(act, filed.id, TODAY, worded("ENT-1"), "unclear", days(2))
     obligations.move(act, moved.id, days(60), "law_change", note)
     more = obligations.add_obligation(act, subjects["LATE"], days(-40))
     obligations.close(act, more.id, "not_required", reason="replaced", note=note, member_id=member_id)

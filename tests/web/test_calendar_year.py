@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-from app.operations import obligations, people, register
+from app.operations import filings, obligations, people, register
 from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
@@ -36,7 +36,7 @@ def dated(staffed: Acme) -> Acme:
         factories.subject(act, "MINE", day(13), at="Yard", owner_member_id=bruno, kind="permit")
         filed = factories.subject(act, "FILED", day(-2), at="Yard")
         due = obligations.find_obligation(act, filed).id
-        obligations.file(act, due, TODAY, "R-1", "yes")
+        filings.file(act, due, TODAY, "R-1", "yes")
         factories.subject(act, "DRAFT", day(40), at="Yard", status="draft")
         factories.subject(act, "GONE", day(8), status="archived")
     return staffed

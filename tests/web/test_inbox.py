@@ -20,7 +20,7 @@ from app.config import Settings
 from app.domain.delivery import State
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.operations import obligations, register, rules
+from app.operations import filings, obligations, register, rules
 from app.operations.rule_contents import RuleText
 from app.queries.letters import Envelope, read_letter
 from tests import factories
@@ -71,7 +71,7 @@ def test_while_it_is_filed_the_inbox_asks_for_the_answer_of_the_authority(
 ) -> None:
     def file(act: object) -> None:
         one = obligations.find_obligation(act, register.find_subject(act, "P-1"))  # type: ignore[arg-type]
-        obligations.file(act, one.id, dt.date(2027, 2, 20), "ENT-1", "yes", dt.date(2027, 3, 1))  # type: ignore[arg-type]
+        filings.file(act, one.id, dt.date(2027, 2, 20), "ENT-1", "yes", dt.date(2027, 3, 1))  # type: ignore[arg-type]
 
     do(staffed, file)
     tick(staffed)

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from app.domain.acts import Status
 from app.ledger.align import deliver
 from app.ledger.scan import scan
-from app.operations import obligations, people, register
+from app.operations import filings, obligations, people, register
 from tests import factories
 from tests.factories import Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
@@ -62,7 +62,7 @@ def filled(staffed: Acme) -> Acme:
         paused = factories.subject(act, "S-1", dt.date(2027, 8, 1), title="Paused")
         register.snooze(act, paused, march(20), "planned")
         one = obligations.find_obligation(act, filed)
-        obligations.file(act, one.id, dt.date(2026, 12, 1), "ENT-1", "yes")
+        filings.file(act, one.id, dt.date(2026, 12, 1), "ENT-1", "yes")
         factories.rule(act, thresholds=("30d", "7d", "0d"), kinds=("other",))
         assert late.id
     with staffed.watching() as act:
@@ -91,7 +91,7 @@ def test_each_entry_is_one_line_with_its_state_in_words(filled: Acme, browser: S
     with filled.acting() as act:
         for reference, in_force in (("C-7", "unclear"), ("P-1/4.2", "no")):
             one = obligations.find_obligation(act, register.find_subject(act, reference))
-            obligations.file(act, one.id, dt.date(2027, 2, 1), "ENT-2", in_force)
+            filings.file(act, one.id, dt.date(2027, 2, 1), "ENT-2", in_force)
     lines = {row.split()[0]: row for row in rows(browser(OFFICER).get(LIST).text)}
     assert "Expired 2 days ago Expired Pending with the authority, in force unclear" in lines["C-7"]
     assert "9 days left Pending with the authority, not in force Within 30 days" in lines["P-1/4.2"]

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.ledger.scan import scan
 from app.models import AlertRule, AuditEvent, NotificationLedger, RuleRecipient, RuleThreshold, ScanQueue
-from app.operations import obligations, people, rules
+from app.operations import filings, obligations, people, rules
 from app.operations.rules import RuleText
 from tests import factories
 from tests.factories import Acme
@@ -104,7 +104,7 @@ def test_what_the_page_foretells_is_what_the_check_raises(browser: SignIn, kept:
         factories.subject(act, "P-5", dt.date(2027, 3, 5), status="draft")
         for reference, ask_again_on in (("F-1", dt.date(2027, 3, 1)), ("F-2", dt.date(2027, 3, 2))):
             filed = obligations.find_obligation(act, factories.subject(act, reference, dt.date(2027, 3, 5)))
-            obligations.file(act, filed.id, dt.date(2027, 2, 1), "ENT-1", "yes", ask_again_on)
+            filings.file(act, filed.id, dt.date(2027, 2, 1), "ENT-1", "yes", ask_again_on)
     person = browser(OFFICER)
     assert "The next check raises 3 alerts at once" in person.get(f"/o/acme/rules/{kept}").text
     with staffed.watching() as act:

@@ -16,7 +16,7 @@ from app.ledger import answers
 from app.ledger.align import deliver
 from app.ledger.scan import scan
 from app.models import Delivery, NotificationLedger, ScanRun, SchedulerProcess, Site
-from app.operations import obligations, people, register
+from app.operations import filings, obligations, people, register
 from app.queries.queues import Queue, count_by_site, count_queue, read_queue
 from app.queries.sight import read_sight
 from app.trail.act import Act
@@ -165,7 +165,7 @@ def test_what_is_pending_with_the_authority_is_not_overdue_and_comes_up_to_ask_a
     with told.acting() as act:
         for reference, ask in (("P-1", 7), ("P-2", 8)):
             found = obligations.find_obligation(act, register.find_subject(act, reference))
-            obligations.file(act, found.id, days(-20), "ENT-30571", "yes", days(ask))
+            filings.file(act, found.id, days(-20), "ENT-30571", "yes", days(ask))
     ana = browser(OFFICER)
     listed = ana.get("/o/acme/today/filed").text
     assert references(listed) == ["P-1"]

@@ -243,6 +243,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "daily_checkpoint_changed": "Who gets the seal of each day", "retention_applied": "Removed by a policy of retention",
         "calendar_feed_made": "Calendar address made", "calendar_feed_revoked": "Calendar address revoked",
     },
+    "rule_event": {
+        "rule_created": "Made", "rule_changed": "Changed", "rule_renamed": "Renamed", "rule_switched_on": "Switched on",
+        "rule_switched_off": "Switched off",
+    },
     "trial_end": {
         "taken": "The mail server took it. Look whether it is there, among unwanted mail, too: Onus cannot know that.",
         "filed": "It was written to a file of the host of Onus, so it reached nobody.",

@@ -103,16 +103,9 @@ def _read(language: str) -> Wording:
 
 
 def catalogue(language: str) -> Catalog:
-    """All sentences of a language; its folder may hold one file or several, of which the first names the plurals."""
-    whole, *others = map(_opened, sorted((CATALOGUES / language).glob("*.po")))
-    for message in (message for part in others for message in part if message.id):
-        whole[message.id] = message
-    return whole
-
-
-def _opened(path: Path) -> Catalog:
-    with path.open("rb") as file:
-        return read_po(file, locale=path.parent.name)
+    """All sentences of a language."""
+    with (CATALOGUES / language / "onus.po").open("rb") as file:
+        return read_po(file, locale=language)
 
 
 # In whose language the sentences of this thread or task are. English until somebody says.

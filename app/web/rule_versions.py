@@ -11,13 +11,6 @@ from app.web.rule_sentence import notices_in_words, recipient_in_words
 from app.wording import gettext, later, listed
 from app.words import moment, word
 
-DONE: Mapping[str, str] = {
-    "rule_created": later("Made"),
-    "rule_changed": later("Changed"),
-    "rule_renamed": later("Renamed"),
-    "rule_switched_on": later("Switched on"),
-    "rule_switched_off": later("Switched off"),
-}
 PARTS: Mapping[str, str] = {
     "kinds": later("Kinds"),
     "sites": later("Sites"),
@@ -44,7 +37,11 @@ class Version:
 def versions_in_words(found: Versions, timezone: str) -> Sequence[Version]:
     return [
         Version(
-            moment(one.at, timezone), found.by(one), gettext(DONE[one.type]), one.version, list(changes(one, found))
+            at=moment(one.at, timezone),
+            by=found.by(one),
+            done=word(one.type, "rule_event"),
+            number=one.version,
+            changes=list(changes(one, found)),
         )
         for one in found.events
     ]

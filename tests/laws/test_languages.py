@@ -217,6 +217,16 @@ def test_a_broken_installation_shows_at_the_start(tmp_path: Path) -> None:
     assert channel.ready() is None
 
 
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_language_is_one_file_in_the_order_of_its_sentences(language: str) -> None:
+    """So that a third one is one file, too, and a sentence cannot stand there twice in two ways."""
+    assert [path.name for path in (CATALOGUES / language).iterdir()] == ["onus.po"]
+    found = [key(message) for message in catalogue(language) if message.id]
+    assert found == sorted(found, key=lambda one: (one[1].casefold(), one[1], one[0] or ""))
+    text = (CATALOGUES / language / "onus.po").read_text()
+    assert len(re.findall(r"^msgid ", text, re.MULTILINE)) == len(found) + 1
+
+
 def test_the_catalogues_are_inside_the_package() -> None:
     """So that the wheel has them, and the templates beside it."""
     assert CATALOGUES.parent == ROOT / "app"

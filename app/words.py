@@ -140,11 +140,3 @@ def noted(reply: str) -> str:
 def unended(words: str) -> str:
     """What a person wrote, quoted within a sentence that goes on: without the stop at its end."""
     return words.strip().removesuffix(".")
-
-
-# The way of before, for whatever does not ask for whole sentences yet: English, and no other language.
-UNITS = {"d": "day", "w": "week", "m": "month", "bd": later("business day")}
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -7,7 +7,6 @@ from flask import Flask
 from app.web.answer_words import answered
 from app.words import (
     before,
-    counted,
     day,
     days_left,
     every,
@@ -34,4 +33,3 @@ def register(app: Flask) -> None:
         month_name=month_name,
         answered=answered,
     )
-    app.jinja_env.globals["counted"] = counted

@@ -37,6 +37,7 @@ class Foretold:
     due_on: dt.date
     threshold: str
     on: dt.date
+    days: int  # From now on, in the calendar of the site.
     people: frozenset[int] = frozenset()
     why: Reason | None = None
 
@@ -103,7 +104,8 @@ class Teller:
 
     def alert(self, subject: SubjectRow, obligation: ObligationRow, threshold: str, day: dt.date) -> Foretold:
         people = self.heard_by(subject, day)
-        what = (subject.id, subject.site_id, subject.reference, obligation.due_on, threshold, day)
+        days = (day - self.today_at[subject.site_id]).days
+        what = (subject.id, subject.site_id, subject.reference, obligation.due_on, threshold, day, days)
         return Foretold(*what, people, None if people else Reason.nobody_to_tell)
 
     def heard_by(self, subject: SubjectRow, day: dt.date) -> frozenset[int]:
@@ -200,7 +202,7 @@ class Deadline:
             day = max(alert_on, self.today)
             start = claim is not None and claim.reason == Reason.start
             why = Reason.start if start else self.silenced_by(threshold, day) or Reason.sharper
-            yield Foretold(*what, threshold, day, why=why)
+            yield Foretold(*what, threshold, day, (day - self.today).days, why=why)
 
 
 def is_pending(obligation: ObligationRow) -> bool:

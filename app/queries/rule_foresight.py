@@ -52,7 +52,6 @@ class Outlook:
 
     reached: int
     alerts: Sequence[Foretold] | None
-    today: dt.date
     too_long: Sequence[tuple[str, int]] = ()  # Notices as long as a deadline lives or longer, with how many entries.
 
     @property
@@ -60,12 +59,12 @@ class Outlook:
         return [one for one in self.alerts or () if one.people]
 
     def within(self, first: int, last: int) -> list[Foretold]:
-        """What is told from so many days on until so many days, both included."""
-        return [one for one in self.told if first <= (one.on - self.today).days <= last]
+        """What is told from so many days on until so many days, both included, each by the date of its site."""
+        return [one for one in self.told if first <= one.days <= last]
 
     @property
     def now(self) -> list[Foretold]:
-        return self.within(-1, 0)  # A site may be a day behind the organisation.
+        return self.within(0, 0)
 
     @property
     def soon(self) -> list[Foretold]:
@@ -73,7 +72,7 @@ class Outlook:
 
     @property
     def later(self) -> list[Foretold]:
-        return self.within(SOON + 1, LATER + 1)
+        return self.within(SOON + 1, LATER)
 
     @property
     def quiet(self) -> Mapping[Reason, list[Foretold]]:
@@ -108,17 +107,17 @@ def last_claim(session: Session, org: int) -> int:
 
 
 def read_outlook(session: Session, org: int, rule_id: int, now: dt.datetime, today: dt.date, since: int) -> Outlook:
-    """`today` is the organisation's own date, from which days are counted on the page."""
+    """`today` is the organisation's own date, from which the lives of deadlines are counted."""
     session.flush()
     reached_ids = select(Subject.id).where(reached(org, rule_id))
     count = int(session.execute(select(func.count()).select_from(reached_ids.subquery())).scalar_one())
     if count > MOST:
-        return Outlook(count, None, today)
+        return Outlook(count, None)
     facts = read_rule_facts(session, org, rule_id, reached_ids)
     rule = next(rule for rule in facts.register.rules if rule.id == rule_id)
     notices = [row.threshold for row in facts.register.thresholds if row.rule_id == rule_id]
     alerts = foretell(facts, rule, now, since=since) if is_on(rule) else []
-    return Outlook(count, alerts, today, too_long(session, org, rule_id, notices, today))
+    return Outlook(count, alerts, too_long(session, org, rule_id, notices, today))
 
 
 def is_on(rule: RuleRow) -> bool:

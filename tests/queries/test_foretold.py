@@ -120,7 +120,7 @@ def test_an_alert_that_finds_nobody_says_so() -> None:
 
 def test_a_change_adds_drops_and_moves() -> None:
     def told(threshold: str, on: int, *people: int) -> Foretold:
-        return Foretold(ENTRY, 1, "P-1", day(20), threshold, day(on), frozenset(people))
+        return Foretold(ENTRY, 1, "P-1", day(20), threshold, day(on), on, frozenset(people))
 
     before = [told("30d", 0, ANA), told("7d", 13, ANA), told("0d", 20, ANA)]
     after = [told("14d", 6, ANA), told("7d", 13, ANA, 2), told("0d", 20, ANA)]

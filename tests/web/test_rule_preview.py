@@ -13,6 +13,7 @@ from app.ledger.scan import scan
 from app.models import AlertRule, AuditEvent, Kind, NotificationLedger, ScanQueue
 from app.operations import people, rules
 from app.operations.rules import RuleText
+from app.queries.rule_foresight import read_outlook
 from tests import factories
 from tests.factories import NOW, Acme
 from tests.people import INSPECTOR, OFFICER, STAFF
@@ -106,6 +107,19 @@ def test_a_rule_that_is_kept_is_looked_at_as_it_stands(browser: SignIn, entries:
     said = words(browser(OFFICER).get(f"/o/acme/rules/{rule_id}/preview").text)
     assert "The rule is off: it tells nobody." in said
     assert "Now: 0 alerts" in said
+
+
+def test_what_is_due_now_goes_by_the_date_of_its_site(browser: SignIn, staffed: Acme) -> None:
+    """In Phoenix it is still the day before: an alert of tomorrow there is none of now, whatever day it is here."""
+    late = dt.datetime(2027, 3, 1, 23, 30, tzinfo=dt.UTC)  # The second of March in Madrid.
+    with staffed.acting(late) as act:
+        people.add_site(act, "Phoenix", "America/Phoenix")
+        ana = people.find_member(act, OFFICER).id
+        factories.subject(act, "PHX-1", dt.date(2027, 3, 2), at="Phoenix", owner_member_id=ana)
+        rule_id = rules.save(act, RuleText("On the day", thresholds=("0d",), channels=("in_app",), to=("owner",)))
+        found = read_outlook(act.session, act.org, rule_id, late, dt.date(2027, 3, 2), 0)
+        assert [(one.on, one.days) for one in found.told] == [(dt.date(2027, 3, 2), 1)]
+        assert (found.now, len(found.soon)) == ([], 1)
 
 
 def test_a_wrong_form_is_wrong_here_too(browser: SignIn, entries: Acme) -> None:

@@ -87,8 +87,8 @@ def owed_lines(count: int, found: dict[str, list[dict[str, Any]]]) -> Iterator[s
 def show_status(org: str | None, as_json: bool) -> None:
     """Show whether the watch is running, and over what. Exit 1 when it is broken."""
     late = patience(settings())
-    watches = {}
-    for slug, org_id in organisations(org):
+    watches, orgs = {}, dict(organisations(org))
+    for slug, org_id in orgs.items():
         with transaction(org_id, WEB) as session:
             watches[slug] = watch_organisation(session, org_id, slug, clock.now(session, settings()), late)
     with transaction() as session:
@@ -103,7 +103,7 @@ def show_status(org: str | None, as_json: bool) -> None:
     for watch in watches.values():
         problems += watch.problems
     result = status_of(schedulers, list(watches.values()), problems, mail, now)
-    result["seal"] = seal_status(list(watches), now)
+    result["seal"] = seal_status(orgs, now)
     report(as_json, result, status_lines(result))
     sys.exit(1 if problems else 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -60,21 +60,21 @@ def state_of(org: int) -> dict[str, Any]:
     return {"size": state.size, "root": state.root, "at": state.at.isoformat() if state.at else None}
 
 
-def seal_status(slugs: Collection[str], now: dt.datetime) -> dict[str, Any]:
-    """How far each log is sealed, for how long something waits for it, and what is wrong with the key. Changes nothing.
+def seal_status(orgs: Mapping[str, int], now: dt.datetime) -> dict[str, Any]:
+    """How far the logs of these organisations (id by slug) are sealed, for how long something waits for that, and what
+    is wrong with the key. Changes nothing.
 
     It is no part of "the watch is broken": alerts are raised and sent without it.
     """
-    with transaction(None, SCHEDULER) as session:
+    with transaction(None, WEB) as session:
         fault = fault_of_key(session, settings())
     logs = []
-    for org, slug in organisations(None):
-        if slug in slugs:
-            with transaction(org, WEB) as session:
-                state = read_seal(session, org)
-            at = state.at.isoformat() if state.at else None
-            waits = {"unsealed_seconds": state.waits_for(now), "late": state.is_late(now)}
-            logs.append({"org": slug, "size": state.size, "root": state.root, "at": at, **waits})
+    for slug, org in orgs.items():
+        with transaction(org, WEB) as session:
+            state = read_seal(session, org)
+        at = state.at.isoformat() if state.at else None
+        waits = {"unsealed_seconds": state.waits_for(now), "late": state.is_late(now)}
+        logs.append({"org": slug, "size": state.size, "root": state.root, "at": at, **waits})
     waiting = [log["unsealed_seconds"] for log in logs if log["unsealed_seconds"] is not None]
     late = any(log["late"] for log in logs)
     return {"oldest_unsealed_seconds": max(waiting, default=None), "late": late, "key_fault": fault, "logs": logs}
@@ -100,7 +100,7 @@ def seal_checks() -> Iterator[Check]:
     yield Check(
         "key of the seal", fault is None, fault or "it is the one that seals the trail", remedy if fault else ""
     )
-    logs = seal_status([slug for _, slug in organisations(None)], now)["logs"]
+    logs = seal_status({slug: org for org, slug in organisations(None)}, now)["logs"]
     late = [log["org"] for log in logs if log["late"]]
     limit = f"{UNSEALED_AT_MOST.total_seconds():.0f} seconds"
     last = "; ".join(f"{log['org']}: {log['size']} events, last {log['at']}" for log in logs if log["at"])

@@ -63,7 +63,7 @@ def hand_over(site: Site, acme: Acme, adela: Tab, carla: Tab) -> None:
     page.get_by_role("link", name="Leaving").click()
     page.get_by_label("Who takes over").select_option("Shift lead (post: whoever holds it)")
     page.get_by_role("button", name="See what would happen").click()
-    told = "60 entries go to Shift lead (post: whoever holds it), with 1 alert that is not answered."
+    told = "60 entries go to Shift lead (post: whoever holds it). 1 alert that is not answered goes, too."
     expect(page.get_by_text(told)).to_be_visible()
     fits(page)
     page.get_by_role("button", name="Hand it over").click()

@@ -14,7 +14,7 @@ from app.domain.acts import Role
 from app.queries.feeds import Dated, Feed
 from app.web.calendar_text import calendar_of, folded
 
-ANA = Feed(1, 1, "acme", "Acme, S.A.", 7, "Ana", Role.officer, None, None)
+ANA = Feed(1, 1, "acme", "Acme, S.A.", 7, "Ana", "en", Role.officer, None, None)
 LAMP = Dated(
     obligation_id=42,
     subject_id=9,

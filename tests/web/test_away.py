@@ -121,7 +121,7 @@ def test_a_leaver_with_sixty_entries(browser: SignIn, staffed: Acme) -> None:
     chosen = {"leaves_on": days(0), "to": f"member:{hal}", "about": "hand_over"}
     seen = " ".join(read(adela.post(where, **chosen).text).text.split())
     assert "What would happen at once" in seen
-    assert "60 entries go to Bruno, with 60 alerts that are not answered" in seen
+    assert "60 entries go to Bruno. 60 alerts that are not answered go, too" in seen
     assert "1 post ends the day before, and Bruno holds what ended" in seen
     assert "1 rule names Bruno instead" in seen
     with staffed.acting() as act:

@@ -388,7 +388,7 @@ def test_a_mail_server_that_cannot_be_used_is_said_and_that_nothing_is_lost(
     assert "no e-mail leaves, since the mail server cannot be used" in ana.get("/o/acme/").text
     told = ana.get("/healthz")
     assert told.status_code == 503
-    assert set(told.get_json()) == {"healthy", "problems", "last_scan_age_seconds", "version", "mail", "held"}
+    assert set(told.get_json()) == {"healthy", "problems", "last_scan_age_seconds", "version", "mail", "held", "seal"}
     assert told.get_json()["mail"]["state"] == "stopped"
     assert any("no e-mail leaves since" in problem for problem in told.get_json()["problems"])
     assert "stopped since 1 March 2027" in words(ana.get("/status").text)

@@ -59,7 +59,7 @@ def settled(acme: Acme, end: TrialEnd, reply: str = "250 queued") -> None:
     with acme.acting() as act:
         trial = ask_for_trial(act, acme.members["Ana"], settings())
     with acme.watching() as act:
-        due = DueTrial(trial, "Acme", "acme", "Ana", OFFICER, "en", act.now)
+        due = DueTrial(trial, "Acme", "acme", "Ana", OFFICER, "en", None, act.now)
         assert hand_over_trial(act, due)
         assert settle_trial(act, trial, end, reply, handed_over=True)
 

@@ -75,7 +75,7 @@ def test_what_is_refused_is_refused_in_spanish(own: Furnished, adela: Browser) -
         ("settings/kinds", {"name": "", "wording": "expires"}, "El nombre del tipo no puede quedar en blanco"),
         ("settings/posts", {"name": "plant manager"}, "El puesto &#39;plant manager&#39; ya existe"),
         ("settings/days-off", {"name": "Cierre", "on_day": "1800-01-01", "site": "all"},
-         "El primer día 1800-01-01 queda fuera de los años"),
+         "El primer día (1800-01-01) está fuera de los años"),
         ("settings/test-mail", {}, "No hay servidor de correo configurado"),
     ]  # fmt: skip
     for where, form, words in sent:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
 from app.channels.session import STEPS
 from app.domain.acts import Answer
@@ -22,6 +23,7 @@ from app.ledger.trials import CHECKPOINT_HANDED_OVER, CHECKPOINT_SETTLED, HANDED
 from app.queries.unreached import Unheard
 from app.vocabulary import OF
 from app.web.message_texts import BUTTONS
+from app.wording import spoken
 from tests.laws.test_imports import ROOT
 
 RESOLVED = "doubt_resolved_"
@@ -114,3 +116,14 @@ def test_no_word_is_one_of_the_code() -> None:
     shown = [words for of in OF.values() for words in of.values()]
     shown += [*PLAIN.values(), (Path(ROOT) / "app/web/message_texts.py").read_text().partition("BUTTONS")[2]]
     assert [words for words in shown[:-1] if NEVER.search(words)] == []
+
+
+def test_words_of_a_constant_are_those_of_the_reader_each_time(app: Flask) -> None:
+    """A template is compiled once, for whoever comes first; the second may read another language."""
+    page = app.jinja_env.from_string('{{ "unwatched" | word("queue_hint") }}|{{ "30d" | before }}')
+    english = page.render()
+    with spoken("es"):
+        spanish = page.render()
+    assert english.endswith("|30 days before")
+    assert spanish.endswith("|30 días antes")
+    assert not set(english.split("|")) & set(spanish.split("|"))

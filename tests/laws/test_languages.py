@@ -164,6 +164,14 @@ def test_bare_words_are_found(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_sentence_within_another_call_is_asked_for_too(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        'A = gettext("Outer %(x)s", x=ngettext("one", "many", 2))\nB = later(f"{pgettext(\'of\', \'word\')}")\n'
+    )
+    assert asked_for(module) == {(None, "Outer %(x)s", None), (None, "one", "many"), ("of", "word", None)}
+
+
 @pytest.mark.parametrize(
     ("locale", "language"),
     [("es", "es"), ("es-MX", "es"), ("ES_es", "es"), ("es_ES.UTF-8", "es"), ("en", "en"), ("en-US", "en"),

@@ -35,7 +35,6 @@ from app.queries.facts import (
     ClaimRow,
     DeliveryRow,
     Facts,
-    RuleRow,
     read_people,
     read_register,
     read_rows,
@@ -116,12 +115,8 @@ def read_outlook(session: Session, org: int, rule_id: int, now: dt.datetime, tod
     facts = read_rule_facts(session, org, rule_id, reached_ids)
     rule = next(rule for rule in facts.register.rules if rule.id == rule_id)
     notices = [row.threshold for row in facts.register.thresholds if row.rule_id == rule_id]
-    alerts = foretell(facts, rule, now, since=since) if is_on(rule) else []
+    alerts = foretell(facts, rule, now, since=since)
     return Outlook(count, alerts, too_long(session, org, rule_id, notices, today))
-
-
-def is_on(rule: RuleRow) -> bool:
-    return rule.is_active and rule.archived_at is None
 
 
 def reached(org: int, rule_id: int) -> ColumnElement[bool]:

@@ -12,11 +12,9 @@ from app.queries.report.scope import Asked, Scope
 from app.web import entry
 from app.web.access import READERS, Visit, for_roles
 from app.web.listing import sight_of
-from app.wording import current, gettext, spoken
+from app.wording import by_own_name, current, gettext, spoken
 
 pages = entry.pages
-
-LANGUAGES = (("en", "English"), ("es", "Español"))  # As they call themselves.
 
 
 @pages.get("/o/<slug>/register/<int:subject_id>/story")
@@ -28,4 +26,6 @@ def story(visit: Visit, subject_id: int) -> ResponseReturnValue:
         found = read_story(visit.act.session, scope) or abort(404)
         legend = {name: gettext(words) for name, words in LEGEND.items()}
         shown: dict[str, Any] = {"story": found.cut(SHOWN_ALERTS, SHOWN_DEEDS), "legend": legend}
-        return render_template("register/story.html", visit=visit, subject_id=subject_id, languages=LANGUAGES, **shown)
+        return render_template(
+            "register/story.html", visit=visit, subject_id=subject_id, languages=by_own_name(), **shown
+        )

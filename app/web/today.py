@@ -35,8 +35,9 @@ pages = Blueprint("today", __name__)
 @pages.get("/o/<slug>/")
 @for_roles(*MANAGERS)
 def index(visit: Visit) -> ResponseReturnValue:
-    board = read_board(visit.act.session, sight_of(visit), visit.place.name, patience(settings()), stops_of(visit))
-    months = read_months(visit.act.session, sight_of(visit), visit.today)
+    session, sight = visit.act.session, sight_of(visit)
+    board = read_board(session, sight, visit.place.name, patience(settings()), stops_of(visit))
+    months = read_months(session, sight, visit.today)
     shown: dict[str, Any] = {"board": board, "queues": NUMBERED, "months": months}
     return page_or_fragment("today/index.html", "today/fragments/_board.html", visit=visit, **shown)
 

@@ -28,9 +28,8 @@ from app.web.evidence_filters import BACKWARDS, NOT_A_DATE, read_day
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.listing import named, sight_of
 from app.web.papers import SANDBOX, saved_as
-from app.web.story import LANGUAGES
 from app.web.typed_form import Form, sent, was_done
-from app.wording import current, gettext, later, ngettext
+from app.wording import by_own_name, current, gettext, later, ngettext
 from app.words import day
 
 pages = past.pages
@@ -91,7 +90,7 @@ def exports_page(visit: Visit, form: Form) -> ResponseReturnValue:
     entry = entry_of(visit, sight, form.values.get("subject", ""))
     shown: dict[str, Any] = {
         "form": form, "lines": lines, "about": {line.id: about(line) for line in lines}, "entry": entry,
-        "formats": [(format, gettext(words)) for format, words in FORMATS], "languages": LANGUAGES,
+        "formats": [(format, gettext(words)) for format, words in FORMATS], "languages": by_own_name(),
         "named_sites": named(sight.sites.values()), "rules": rules_by_name(session, visit.act.org),
         # What an inspector is shown is in the trail, each time: their page does not ask again by itself.
         "looks_again": waits and visit.person.role != Role.inspector,
@@ -166,7 +165,7 @@ def entry_of(visit: Visit, sight: Sight, text: str) -> Any:
 
 def known_language(form: Form) -> str:
     """The one that was chosen; without a choice, that of the page."""
-    return next((code for code, _name in LANGUAGES if code == form.values["language"]), current().language)
+    return next((code for code, _name in by_own_name() if code == form.values["language"]), current().language)
 
 
 def known_format(form: Form) -> ReportFormat:

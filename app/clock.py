@@ -11,7 +11,7 @@ import time
 import zoneinfo
 from importlib import resources
 
-from sqlalchemy import text
+from sqlalchemy import TIMESTAMP, func, select
 from sqlalchemy.orm import Session
 
 from app.config import Settings
@@ -21,6 +21,8 @@ zoneinfo.reset_tzpath(to=())
 APART_AT_MOST = dt.timedelta(hours=1)  # Hosts that keep time differ by milliseconds; more than this and nobody knows.
 TZDATA_AT_LEAST = "2026b"  # British Columbia stays at -07:00 from November 2026; older data is wrong from that day.
 
+ASKED = select(func.clock_timestamp(type_=TIMESTAMP(timezone=True)))
+
 
 class ClockFault(Exception):
     """The clocks contradict each other: nothing may be decided by them until a person has looked."""
@@ -28,9 +30,11 @@ class ClockFault(Exception):
 
 def now(session: Session, settings: Settings) -> dt.datetime:
     """The instant of this transaction, aware, in UTC: the database's clock at this moment, or ONUS_CLOCK."""
-    if settings.clock is not None:
-        return settings.clock
-    instant: dt.datetime = session.execute(text("select clock_timestamp()")).scalar_one()
+    return settings.clock or read_by(session.execute(ASKED).scalar_one())
+
+
+def read_by(instant: dt.datetime) -> dt.datetime:
+    """The same of what ASKED was answered, for whoever asks it together with something else."""
     return instant.astimezone(dt.UTC)
 
 

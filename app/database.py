@@ -131,11 +131,12 @@ def enter(connection: Connection, *savepoint: object) -> None:
     if driver is None or driver.autocommit:
         raise RuntimeError("no row-level security outside a transaction")
     role, org, is_snapshot = _acting.get()
+    # Compiling takes longer than any statement of ours, and estimates are wrong right after an import.
     if is_snapshot and not savepoint:  # Only before the first look; a savepoint has what its transaction has.
         connection.exec_driver_sql("set transaction isolation level repeatable read")
     connection.exec_driver_sql(
         "select set_config('role', %s, true), set_config('onus.org', %s, true), "
-        "set_config('idle_in_transaction_session_timeout', %s, true)",
+        "set_config('idle_in_transaction_session_timeout', %s, true), set_config('jit', 'off', true)",
         (role, "" if org is None else str(org), IDLE_AT_MOST),
     )
 

@@ -20,7 +20,7 @@ from app.domain.calendars import DAY, FIRST_DAY
 from app.models.wanted import FILING_PENDING
 from app.queries.concern import CONCERNED
 from app.queries.keyset import PAGE, Cursor, Page, page_of
-from app.queries.queues import PLAN_SIMPLY
+from app.queries.planning import plan_simply
 from app.queries.sight import Sight, SiteDay
 
 WEEKS = 53  # A year and the rest of its last week.
@@ -171,7 +171,7 @@ def read_year(session: Session, viewer: Viewer) -> Year:
     weeks = [Week((day := monday + 7 * number * DAY).isocalendar().week, day) for number in range(WEEKS)]
     facts = viewer.facts | {"monday": monday, "first": FIRST_DAY, "last": weeks[-1].sunday}
     counts: defaultdict[tuple[int, int], Counter[Urgency]] = defaultdict(Counter)
-    session.execute(PLAN_SIMPLY)
+    plan_simply(session)
     for row in session.execute(text(WEEK_COUNTS), facts):
         counts[row.site_id, row.week][Urgency(row.urgency)] = row.deadlines
     columns: list[Week | None] = [None, *weeks]
@@ -196,7 +196,7 @@ def read_agenda(
     rank, last_id = after or (-1, 0)
     facts = {"first": first, "last": last, "site": site_id, "kind": kind_id, "most": PAGE + 1}
     facts |= {"after_due": _day_of(rank), "after_id": last_id}
-    session.execute(PLAN_SIMPLY)
+    plan_simply(session)
     rows = session.execute(text(LISTED), viewer.facts | facts)
     found = [AgendaLine(**{**row._mapping, "urgency": Urgency(row.urgency)}) for row in rows]
     return page_of(found, lambda line: ((line.due_on - FIRST_DAY).days, line.id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,10 +13,10 @@ from sqlalchemy.orm import Session, aliased
 
 from app.domain.acts import InForce, Status
 from app.domain.thresholds import in_order
-from app.models import AuditEvent, Kind, Member, Obligation, RuleThreshold, SitePost, Subject
+from app.models import AuditEvent, Kind, Member, Obligation, SitePost, Subject
 from app.queries import watched
 from app.queries.answer_files import SentFile, read_sent_files
-from app.queries.facts import Reach, read_people, read_register
+from app.queries.facts import Reach, read_register_and_people
 from app.queries.papers import Paper, read_papers
 from app.queries.register import Line, read_line
 from app.queries.sight import Sight, SiteDay
@@ -229,15 +230,13 @@ def _post_holders(session: Session, org: int, site: SiteDay, post_id: int | None
 
 def _watch(session: Session, sight: Sight, subject_id: int) -> tuple[Gap | None, list[Watching]]:
     """Why nobody watches the entry, if nobody does; and the rules in force that are about it."""
-    register = read_register(session, sight.org, [subject_id])
+    register, people = read_register_and_people(session, sight.org, [subject_id])
     (subject,) = register.subjects
-    judge = watched.Judge(register, read_people(session, sight.org), sight.now)
+    judge = watched.Judge(register, people, sight.now)
     gap = None if subject.status == Status.archived else judge.gap_of(subject)
     rules = Reach(register).rules_for(subject)
-    table = RuleThreshold
-    query = select(table.rule_id, table.threshold).where(table.org_id == sight.org)
-    notices: dict[int, list[str]] = {}
-    for rule_id, threshold in session.execute(query.where(table.rule_id.in_([rule.id for rule in rules]))):
-        notices.setdefault(rule_id, []).append(threshold)
-    found = [Watching(rule.id, rule.name, in_order(notices.get(rule.id, ())), rule.only_if) for rule in rules]
+    notices: defaultdict[int, list[str]] = defaultdict(list)
+    for row in register.thresholds:
+        notices[row.rule_id].append(row.threshold)
+    found = [Watching(rule.id, rule.name, in_order(notices[rule.id]), rule.only_if) for rule in rules]
     return gap, sorted(found, key=lambda rule: rule.name)

@@ -42,6 +42,7 @@ from app.models import (
     Subject,
 )
 from app.models.answered import HANDED_OVER
+from app.queries.together import together
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -276,6 +277,32 @@ class Facts:
     people: People = field(default_factory=People)
 
 
+# The lists of what is small beside the entries, by the table and the row of each.
+RULES: Mapping[str, tuple[type[Base], type[Any]]] = MappingProxyType(
+    {
+        "sites": (Site, SiteRow),
+        "rules": (AlertRule, RuleRow),
+        "thresholds": (RuleThreshold, ThresholdRow),
+        "rule_kinds": (RuleKind, RuleKindRow),
+        "rule_sites": (RuleSite, RuleSiteRow),
+        "rule_subjects": (RuleSubject, RuleSubjectRow),
+        "days_off": (DayOff, DayOffRow),
+    }
+)
+PEOPLE: Mapping[str, tuple[type[Base], type[Any]]] = MappingProxyType(
+    {
+        "members": (Member, MemberRow),
+        "accounts": (Account, AccountRow),
+        "member_sites": (MemberSite, MemberSiteRow),
+        "member_kinds": (MemberKind, MemberKindRow),
+        "posts": (Post, PostRow),
+        "site_posts": (SitePost, SitePostRow),
+        "recipients": (RuleRecipient, RecipientRow),
+        "absences": (Absence, AbsenceRow),
+    }
+)
+
+
 def read_facts(session: Session, org: int) -> Facts:
     """The register and the whole ledger of the organisation, as the transaction sees them."""
     return Facts(
@@ -302,32 +329,36 @@ def disowned(org: int) -> Select[Any]:
 
 def read_register(session: Session, org: int, subject_ids: Ids | None = None) -> Register:
     """All of it; or, for a page that shows a few entries or one site, these alone with their deadlines."""
-    return Register(
-        sites=read_rows(session, org, Site, SiteRow),
-        subjects=read_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
-        obligations=read_rows(session, org, Obligation, ObligationRow, {"subject_id": subject_ids}),
-        rules=read_rows(session, org, AlertRule, RuleRow),
-        thresholds=read_rows(session, org, RuleThreshold, ThresholdRow),
-        rule_kinds=read_rows(session, org, RuleKind, RuleKindRow),
-        rule_sites=read_rows(session, org, RuleSite, RuleSiteRow),
-        rule_subjects=read_rows(session, org, RuleSubject, RuleSubjectRow),
-        days_off=read_rows(session, org, DayOff, DayOffRow),
-    )
+    return Register(**_small(session, org, RULES), **_entries(session, org, subject_ids))
 
 
 def read_people(session: Session, org: int) -> People:
-    of_org = select(Member.account_id).where(Member.org_id == org)
-    accounts = session.execute(select(Account.id, Account.is_active).where(Account.id.in_(of_org)))
-    return People(
-        members=read_rows(session, org, Member, MemberRow),
-        accounts=[AccountRow(*row) for row in accounts],
-        member_sites=read_rows(session, org, MemberSite, MemberSiteRow),
-        member_kinds=read_rows(session, org, MemberKind, MemberKindRow),
-        posts=read_rows(session, org, Post, PostRow),
-        site_posts=read_rows(session, org, SitePost, SitePostRow),
-        recipients=read_rows(session, org, RuleRecipient, RecipientRow),
-        absences=read_rows(session, org, Absence, AbsenceRow),
+    return People(**_small(session, org, PEOPLE))
+
+
+def read_register_and_people(session: Session, org: int, subject_ids: Ids | None = None) -> tuple[Register, People]:
+    """Both, in three statements: what grows with the register is asked for by itself."""
+    small = _small(session, org, {**RULES, **PEOPLE})
+    entries = _entries(session, org, subject_ids)
+    return (
+        Register(**{name: small[name] for name in RULES}, **entries),
+        People(**{name: small[name] for name in PEOPLE}),
     )
+
+
+def _small(session: Session, org: int, tables: Mapping[str, tuple[type[Base], type[Any]]]) -> dict[str, list[Any]]:
+    asked = [_rows_of(org, table, row) for table, row in tables.values()]
+    found = together(session, *asked)
+    return {
+        name: [row(*values) for values in rows] for (name, (_, row)), rows in zip(tables.items(), found, strict=True)
+    }
+
+
+def _entries(session: Session, org: int, subject_ids: Ids | None) -> dict[str, list[Any]]:
+    return {
+        "subjects": read_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
+        "obligations": read_rows(session, org, Obligation, ObligationRow, {"subject_id": subject_ids}),
+    }
 
 
 def read_rows(
@@ -338,12 +369,23 @@ def read_rows(
     only: Mapping[str, Ids | None] = MappingProxyType({}),
 ) -> list[Row]:
     """The rows of the organisation, of the columns that the dataclass names; `only` narrows a column to these ids."""
+    return [row(*values) for values in session.execute(_rows_of(org, table, row, only))]
+
+
+def _rows_of(
+    org: int, table: type[Base], row: type[Any], only: Mapping[str, Ids | None] = MappingProxyType({})
+) -> Select[*tuple[Any, ...]]:
+    """An account is of no organisation: those of its members are meant."""
     columns = table.__table__.c
-    statement = select(*(columns[column.name] for column in fields(row))).where(columns.org_id == org)
+    statement = select(*(columns[column.name] for column in fields(row)))
+    if table is Account:
+        statement = statement.where(Account.id.in_(select(Member.account_id).where(Member.org_id == org)))
+    else:
+        statement = statement.where(columns.org_id == org)
     for name, ids in only.items():
         if ids is not None:
             statement = statement.where(columns[name].in_(ids))
-    return [row(*values) for values in session.execute(statement)]
+    return statement
 
 
 class Reach:

@@ -15,7 +15,12 @@ from sqlalchemy.orm import Session
 from app import clock
 from app.config import Settings
 from app.models import DatabaseIdentity, MailTransport
+from app.queries.together import Found
 from app.wording import gettext
+
+MAIL = select(MailTransport.opened_at, MailTransport.reason, MailTransport.retry_at, MailTransport.worked_at).where(
+    MailTransport.id == 1
+)
 
 
 @dataclass(frozen=True)
@@ -32,14 +37,14 @@ class MailState:
 
 def read_mail(session: Session, settings: Settings) -> MailState:
     """The state of the mail server; of one that is not configured (any more) the past says nothing."""
-    url = settings.smtp_url
-    if url is None:
+    return mail_of(session.execute(MAIL), settings) if settings.smtp_url else MailState(False, False)
+
+
+def mail_of(asked: Found, settings: Settings) -> MailState:
+    """The same of what MAIL was answered."""
+    if settings.smtp_url is None:
         return MailState(False, False)
-    to_files = url.lower().startswith("file:")
-    row = session.execute(select(MailTransport).where(MailTransport.id == 1)).scalar()
-    if row is None:
-        return MailState(True, to_files)
-    return MailState(True, to_files, row.opened_at, row.reason, row.retry_at, row.worked_at)
+    return MailState(True, settings.smtp_url.lower().startswith("file:"), *(asked.one_or_none() or ()))
 
 
 def problems_of_mail(mail: MailState) -> Iterator[str]:

@@ -43,8 +43,11 @@ def read_held(session: Session, sight: Sight, after: Cursor | None) -> Page[Held
 
 def count_held(session: Session, org: int) -> int:
     """All that is held for the organisation, at the sites out of sight, too: it is let go together."""
-    query = select(func.count()).select_from(Delivery).where(Delivery.org_id == org, Delivery.state == State.held)
-    return session.execute(query).scalar_one()
+    return session.execute(all_held(org)).scalar_one()
+
+
+def all_held(org: int) -> Select[int]:
+    return select(func.count()).select_from(Delivery).where(Delivery.org_id == org, Delivery.state == State.held)
 
 
 def _held(sight: Sight) -> Select[Any]:

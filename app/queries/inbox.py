@@ -12,17 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import func, select, text
+from sqlalchemy import (
+    ARRAY,
+    TIMESTAMP,
+    BigInteger,
+    Date,
+    ScalarSelect,
+    Text,
+    and_,
+    select,
+    text,
+    union,
+)
 from sqlalchemy.orm import Session
 
-from app.domain import calendars
 from app.domain.delivery import Channel, State
-from app.domain.errors import UnusableZone
 from app.domain.thresholds import asked_on, sharpest_first
-from app.models import Acknowledgement, Delivery, Site
+from app.models import Acknowledgement, Delivery, NotificationLedger
 from app.models.wanted import REACH, WANTED
 from app.queries.places import IN_PLACES
-from app.queries.queues import PLAN_SIMPLY
+from app.queries.planning import plan_simply
+from app.queries.sight import Sight
+from app.queries.together import Asked, together
 from app.queries.what_to_do import WHAT_TO_DO
 from app.queries.wholes import WHOLE
 
@@ -89,7 +100,21 @@ where x.org_id = :org and x.recipient_id = :member and {TOLD} and not {GIVEN_BAC
          select c.subject_id, c.due_on from notification_ledger c where c.org_id = :org and c.id = :claim))
 order by l.id, x.channel = 'in_app' desc, x.id"""
 
-ANSWERS = """
+# The lines that are new to the person: not opened, or an answer was sent back and none of theirs stands.
+NEW = f"""
+with alert as ({ALERTS})
+select count(*) from (
+  select z.subject_id, z.due_on from alert z group by z.subject_id, z.due_on
+  having bool_or(z.unread) or bool_or(exists (
+           select from acknowledgement a join notification_ledger c on c.org_id = :org and c.id = a.claim_id
+           where a.org_id = :org and a.member_id = :member and a.sent_back_at is not null
+             and c.subject_id = z.subject_id and c.due_on = z.due_on))
+     and not bool_or(exists (
+           select from acknowledgement a join notification_ledger c on c.org_id = :org and c.id = a.claim_id
+           where a.org_id = :org and a.member_id = :member and a.taken_back_at is null and a.sent_back_at is null
+             and c.subject_id = z.subject_id and c.due_on = z.due_on))) as line"""
+
+ANSWERS = text("""
 select a.claim_id, a.member_id, m.name, a.answer, a.until_on, a.done_on, a.note, a.acknowledged_at,
        coalesce(w.name, t.name) as whose,
        array(select f.file_name from attachment f where f.org_id = :org and f.acknowledgement_id = a.id order by f.id)
@@ -101,26 +126,50 @@ left join member w on w.org_id = :org and w.id = a.whose_member_id
 left join post t on t.org_id = :org and t.id = a.whose_post_id
 where a.org_id = :org and a.taken_back_at is null and a.sent_back_at is null
   and l.subject_id = any (cast(:subjects as bigint[]))
-order by a.acknowledged_at"""
+order by a.acknowledged_at""").columns(
+    claim_id=BigInteger,
+    member_id=BigInteger,
+    name=Text,
+    answer=Text,
+    until_on=Date,
+    done_on=Date,
+    note=Text,
+    acknowledged_at=TIMESTAMP(timezone=True),
+    whose=Text,
+    files=ARRAY(Text),
+    subject_id=BigInteger,
+    due_on=Date,
+)
 
 # The last of the person's answers to a deadline that was sent back; it is shown while no other one of theirs stands.
-SENT_BACK = """
+SENT_BACK = text("""
 select distinct on (l.subject_id, l.due_on) l.subject_id, l.due_on,
        a.answer, a.sent_back_note as words, a.sent_back_at as at, m.name as by
 from acknowledgement a
 join notification_ledger l on l.org_id = :org and l.id = a.claim_id
 left join member m on m.org_id = :org and m.id = a.checked_by
 where a.org_id = :org and a.member_id = :member and a.sent_back_at is not null
-order by l.subject_id, l.due_on, a.sent_back_at desc, a.id desc"""
+order by l.subject_id, l.due_on, a.sent_back_at desc, a.id desc""").columns(
+    subject_id=BigInteger,
+    due_on=Date,
+    answer=Text,
+    words=Text,
+    at=TIMESTAMP(timezone=True),
+    by=Text,
+)
 
-ALSO_TOLD = f"""
+ALSO_TOLD = text(f"""
 select l.subject_id, l.due_on, array_agg(distinct m.name order by m.name) as names
 from delivery x
 join notification_ledger l on l.org_id = :org and l.id = x.claim_id
 join member m on m.org_id = :org and m.id = x.recipient_id
 where x.org_id = :org and x.state = '{ARRIVED}' and x.recipient_id <> :member
   and l.subject_id = any (cast(:subjects as bigint[]))
-group by l.subject_id, l.due_on"""
+group by l.subject_id, l.due_on""").columns(
+    subject_id=BigInteger,
+    due_on=Date,
+    names=ARRAY(Text),
+)
 
 
 @dataclass(frozen=True)
@@ -195,44 +244,46 @@ class Alert:
         return asked_on(self.threshold) is not None
 
 
-def count_unread(session: Session, org: int, member_id: int, now: dt.datetime) -> int:
-    """How many lines of the inbox are new to the person. Most have none, and that is known at once."""
-    query = select(func.count()).where(
-        Delivery.org_id == org,
-        Delivery.recipient_id == member_id,
-        Delivery.channel == Channel.in_app,
-        Delivery.state == State.delivered,
-        Delivery.seen_at.is_(None),
-    )
-    returned = select(Acknowledgement.id).where(
-        Acknowledgement.org_id == org, Acknowledgement.member_id == member_id, Acknowledgement.sent_back_at.is_not(None)
-    )
-    if session.execute(query).scalar_one() == 0 and session.execute(returned.limit(1)).first() is None:
+def new_to(org: int, member_id: int | ScalarSelect[int]) -> Asked:
+    """The entries of which something was not opened, or an answer sent back: what may be new in the inbox. Cheap."""
+    claim, answer = NotificationLedger, Acknowledgement
+    unopened = select(claim.subject_id).join(
+        Delivery, and_(Delivery.org_id == claim.org_id, Delivery.claim_id == claim.id)
+    ).where(
+        Delivery.org_id == org, Delivery.recipient_id == member_id, Delivery.channel == Channel.in_app,
+        Delivery.state == State.delivered, Delivery.seen_at.is_(None),
+    )  # fmt: skip
+    returned = select(claim.subject_id).join(answer, and_(answer.org_id == claim.org_id, answer.claim_id == claim.id))
+    sent_back = (answer.org_id == org, answer.member_id == member_id, answer.sent_back_at.is_not(None))
+    return union(unopened, returned.where(*sent_back))
+
+
+def count_unread(session: Session, sight: Sight, member_id: int, subject_ids: Sequence[int]) -> int:
+    """How many lines of the inbox are new to the person, of these entries, which are those of `new_to`."""
+    if not subject_ids:
         return 0
-    return sum(alert.is_new for alert in read_inbox(session, org, member_id, now))
+    plan_simply(session)
+    given = {"org": sight.org, "member": member_id, "claim": None, "subjects": subject_ids} | site_facts(sight)
+    return int(session.execute(text(NEW), given).scalar_one())
 
 
-def read_inbox(
-    session: Session, org: int, member_id: int, now: dt.datetime, claim_id: int | None = None
-) -> list[Alert]:
-    """The person's alerts, the most urgent first; or only the deadline of one of them."""
-    given = {"org": org, "member": member_id, "claim": claim_id}
+def read_inbox(session: Session, sight: Sight, member_id: int, claim_id: int | None = None) -> list[Alert]:
+    """The person's alerts, the most urgent first; or only the deadline of one of them. `sight` is the person's."""
+    given = {"org": sight.org, "member": member_id, "claim": claim_id}
     subjects = [row.subject_id for row in session.execute(text(SUBJECTS), given)]
     if not subjects:
         return []
-    session.execute(PLAN_SIMPLY)
-    given |= {"subjects": subjects} | site_facts(session, org, now)
+    plan_simply(session)
+    given |= {"subjects": subjects} | site_facts(sight)
     families: dict[tuple[int, dt.date], list[Any]] = defaultdict(list)
     for row in session.execute(text(ALERTS), given):
         families[row.subject_id, row.due_on].append(row)
+    said, sent_back, also_told = together(session, ANSWERS, SENT_BACK, ALSO_TOLD, given=given)
     answers: dict[tuple[int, dt.date], list[Said]] = defaultdict(list)
-    for row in session.execute(text(ANSWERS), given):
+    for row in said:
         answers[row.subject_id, row.due_on].append(Said(*row[:-2]))
-    returned = {
-        (row.subject_id, row.due_on): SentBack(row.answer, row.words, row.at, row.by)
-        for row in session.execute(text(SENT_BACK), given)
-    }
-    told = {(row.subject_id, row.due_on): list(row.names) for row in session.execute(text(ALSO_TOLD), given)}
+    returned = {(row.subject_id, row.due_on): SentBack(row.answer, row.words, row.at, row.by) for row in sent_back}
+    told = {(row.subject_id, row.due_on): list(row.names) for row in also_told}
     alerts = [
         alert_of(rows, answers[key], told.get(key, []), returned.get(key), member_id) for key, rows in families.items()
     ]
@@ -259,12 +310,7 @@ def alert_of(
     )
 
 
-def site_facts(session: Session, org: int, now: dt.datetime) -> dict[str, Any]:
+def site_facts(sight: Sight) -> dict[str, Any]:
     """Each usable site's own date, as the predicate *wanted* asks for it."""
-    days: dict[int, dt.date] = {}
-    for site_id, timezone in session.execute(select(Site.id, Site.timezone).where(Site.org_id == org)):
-        try:
-            days[site_id] = calendars.today(now, timezone)
-        except UnusableZone:
-            continue
-    return {"sites": list(days), "todays": list(days.values()), "not_befores": [now] * len(days)}
+    days = {site.id: site.today for site in sight.sites.values() if site.today is not None}
+    return {"sites": list(days), "todays": list(days.values()), "not_befores": [sight.now] * len(days)}

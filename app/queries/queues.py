@@ -7,6 +7,7 @@ Whether somebody is on it is the predicate of the scan (law 6).
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -54,15 +55,14 @@ from app.models.answered import PASSED_ON, counts
 from app.models.undecided import is_undecided
 from app.models.wanted import FILING_PENDING, SOMEBODY_ON_IT
 from app.queries.keyset import PAGE, Cursor, Page, page_of, rank_of_day, rank_of_instant
+from app.queries.planning import plan_simply
 from app.queries.sight import Sight
+from app.queries.together import together
 from app.queries.wholes import whole_of
 
 SOON = 14  # Days: two weeks are time enough to do what nobody is on.
 MONTH = 30  # Days of the line of a site.
 ASK_AGAIN_WITHIN = 7  # Days: this week.
-# Right after a first import the tables have no statistics: the planner believes in one row, nests loops, and a count
-# of 10,000 entries takes minutes instead of milliseconds. Until the end of the transaction.
-PLAN_SIMPLY = text("select set_config('enable_nestloop', 'off', true), set_config('jit', 'off', true)")
 
 
 Expression = SQLColumnExpression[Any]
@@ -129,7 +129,7 @@ def read_queue(
     session: Session, sight: Sight, queue: Queue, site_id: int | None = None, after: Cursor | None = None
 ) -> Page[Waiting]:
     """One page of the queue, the most urgent first."""
-    session.execute(PLAN_SIMPLY)
+    plan_simply(session)
     table = of_queue(sight, queue)
     query = select(table).order_by(table.c.rank, table.c.key).limit(PAGE + 1)
     if site_id is not None:
@@ -141,15 +141,16 @@ def read_queue(
 
 
 def count_queue(session: Session, sight: Sight, queue: Queue) -> int:
-    session.execute(PLAN_SIMPLY)
-    return session.execute(select(func.count()).select_from(of_queue(sight, queue))).scalar_one()
+    return sum(count_by_site(session, sight, queue)[queue].values())
 
 
-def count_by_site(session: Session, sight: Sight, queue: Queue) -> dict[int, int]:
-    session.execute(PLAN_SIMPLY)
-    table = of_queue(sight, queue)
-    rows = session.execute(select(table.c.site_id, func.count()).group_by(table.c.site_id))
-    return {row[0]: row[1] for row in rows}
+def count_by_site(session: Session, sight: Sight, *queues: Queue) -> dict[Queue, Counter[int]]:
+    """How many deadlines of each of the queues there are at each site; all asked at once."""
+    plan_simply(session)
+    tables = [of_queue(sight, queue) for queue in queues]
+    asked = (select(table.c.site_id, func.count()).group_by(table.c.site_id) for table in tables)
+    found = zip(queues, together(session, *asked), strict=True)
+    return {queue: Counter({row[0]: row[1] for row in rows}) for queue, rows in found}
 
 
 def of_queue(sight: Sight, queue: Queue) -> Subquery:

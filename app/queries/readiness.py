@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from app.domain.acts import Status
 from app.domain.trials import TrialEnd
 from app.models import Kind, Member, Subject
-from app.queries.facts import People, Register, RuleRow, SubjectRow, read_people, read_register
+from app.queries.facts import People, Register, RuleRow, SubjectRow, read_register_and_people
 from app.queries.readiness_checks import About, Check, SiteFacts, Verdict, checks_of
 from app.queries.settings import mail_faults
 from app.queries.sight import Sight, SiteDay
@@ -69,7 +69,7 @@ def read_readiness(
 ) -> list[Readiness]:
     """The sites in use that are seen, or one of them. `late` is the patience of the settings, `name` as on Today."""
     ids = None if site_id is None else select(Subject.id).where(Subject.org_id == sight.org, Subject.site_id == site_id)
-    register, people = read_register(session, sight.org, ids), read_people(session, sight.org)
+    register, people = read_register_and_people(session, sight.org, ids)
     judge = Judge(register, people, sight.now)
     entries: defaultdict[int, list[SubjectRow]] = defaultdict(list)
     for entry in register.subjects:

@@ -32,7 +32,7 @@ from app.domain.acts import InForce, Status
 from app.domain.folding import fold_reference
 from app.models import Kind, Member, Obligation, Post, Subject
 from app.queries import watched
-from app.queries.facts import read_people, read_register
+from app.queries.facts import read_register_and_people
 from app.queries.keyset import PAGE
 from app.queries.last_alerts import LastAlert, read_last_alerts
 from app.queries.papers import FoundPaper, numbered, read_found
@@ -279,7 +279,7 @@ def matches(org: int, text: str, columns: Any) -> ColumnElement[bool]:
 
 
 def _unwatched(session: Session, sight: Sight) -> list[watched.Unwatched]:
-    return list(watched.unwatched(read_register(session, sight.org), read_people(session, sight.org), sight.now))
+    return list(watched.unwatched(*read_register_and_people(session, sight.org), sight.now))
 
 
 def _responsible(text: str, columns: Any) -> ColumnElement[bool]:
@@ -347,8 +347,8 @@ def _told(session: Session, sight: Sight, lines: Sequence[Line]) -> list[Line]:
     if not ids:
         return []
     told = read_last_alerts(session, sight.org, ids)
-    register = read_register(session, sight.org, ids)
-    gaps = {row.subject_id: row.gap for row in watched.unwatched(register, read_people(session, sight.org), sight.now)}
+    facts = read_register_and_people(session, sight.org, ids)
+    gaps = {row.subject_id: row.gap for row in watched.unwatched(*facts, sight.now)}
     return [replace(line, last_alert=told.get(line.id), gap=gaps.get(line.id)) for line in lines]
 
 

@@ -11,12 +11,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Date, TableValuedAlias, and_, cast, column, func, select, true
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Date,
+    ScalarSelect,
+    TableValuedAlias,
+    and_,
+    cast,
+    column,
+    func,
+    select,
+    true,
+)
 from sqlalchemy.orm import Session
 
 from app.domain import calendars
 from app.domain.errors import UnusableZone
 from app.models import MemberKind, MemberSite, Site
+from app.queries.together import Asked, Found, together
 
 
 @dataclass(frozen=True)
@@ -67,16 +81,25 @@ class Sight:
 
 def read_sight(session: Session, org: int, member_id: int, now: dt.datetime) -> Sight:
     """What this member sees now."""
+    return sight_of(org, now, *together(session, *sight_asked(org, member_id)))
+
+
+def sight_asked(org: int, member_id: int | ScalarSelect[int]) -> tuple[Asked, Asked, Asked]:
+    """The selects whose results `sight_of` takes: the sites, and the sites and the kinds that limit the member."""
     limits = select(MemberSite.site_id).where(MemberSite.org_id == org, MemberSite.member_id == member_id)
-    limited = set(session.execute(limits).scalars())
+    to_kinds = select(MemberKind.kind_id).where(MemberKind.org_id == org, MemberKind.member_id == member_id)
     named = select(Site.id, Site.name, Site.timezone, Site.archived_at).where(Site.org_id == org).order_by(Site.name)
+    return named, limits, to_kinds
+
+
+def sight_of(org: int, now: dt.datetime, named: Found, limits: Found, to_kinds: Found) -> Sight:
+    limited = set(limits.scalars())
     sites = {
         row.id: SiteDay(row.id, row.name, row.timezone, row.archived_at is not None, _today(now, row.timezone))
-        for row in session.execute(named)
+        for row in named
         if not limited or row.id in limited
     }
-    to_kinds = select(MemberKind.kind_id).where(MemberKind.org_id == org, MemberKind.member_id == member_id)
-    return Sight(org, now, sites, bool(limited), frozenset(session.scalars(to_kinds)) or None)
+    return Sight(org, now, sites, bool(limited), frozenset(to_kinds.scalars()) or None)
 
 
 def _today(now: dt.datetime, timezone: str) -> dt.date | None:

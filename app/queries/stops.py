@@ -6,15 +6,15 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import any_, literal, select
+from sqlalchemy import any_, exists, literal, select
 from sqlalchemy.orm import Session
 
 from app.config import Settings
 from app.domain.delivery import Channel
-from app.models import AlertRule
-from app.queries.guards import MailState, problems_of_clocks, read_mail
-from app.queries.held import count_held
-from app.queries.watch import read_hold
+from app.models import AlertRule, DeliveryHold
+from app.queries.guards import MAIL, MailState, mail_of, problems_of_clocks
+from app.queries.held import all_held
+from app.queries.together import Asked, Found, together
 from app.wording import gettext
 
 
@@ -68,9 +68,18 @@ class Stops:
 
 def read_stops(session: Session, org: int, now: dt.datetime, settings: Settings) -> Stops:
     """`now` is the database's, of this moment."""
-    mail = read_mail(session, settings)
+    return stops_of(now, settings, *together(session, *stops_asked(org)))
+
+
+def stops_asked(org: int) -> tuple[Asked, ...]:
+    """The selects whose results `stops_of` takes."""
     on = (AlertRule.org_id == org, AlertRule.is_active, literal(str(Channel.email)) == any_(AlertRule.channels))
-    uses_email = session.execute(select(AlertRule.id).where(*on).limit(1)).first() is not None
-    found = read_hold(session, org)
-    hold = HoldState(found.held_at, gettext(found.cause), count_held(session, org)) if found else None
-    return Stops(mail, uses_email, hold, any(problems_of_clocks(now, settings)))
+    holding = select(DeliveryHold.held_at, DeliveryHold.cause, all_held(org).scalar_subquery().label("messages"))
+    in_force = holding.where(DeliveryHold.org_id == org, DeliveryHold.released_at.is_(None)).order_by(DeliveryHold.id)
+    return MAIL, select(exists().where(*on)), in_force.limit(1)
+
+
+def stops_of(now: dt.datetime, settings: Settings, mail: Found, uses_email: Found, hold: Found) -> Stops:
+    found = hold.one_or_none()
+    held = HoldState(found.held_at, gettext(found.cause), found.messages) if found else None
+    return Stops(mail_of(mail, settings), uses_email.scalar_one(), held, any(problems_of_clocks(now, settings)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import and_, func, select
@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from app.models import Member, Obligation, Post, Subject
 from app.queries import watch
-from app.queries.facts import read_people, read_register
+from app.queries.facts import read_register_and_people
 from app.queries.keyset import PAGE, Cursor, Page, page_of
-from app.queries.queues import Queue, count_by_site, count_queue
+from app.queries.queues import Queue, count_by_site
 from app.queries.seal import read_seal
 from app.queries.sight import Sight, SiteDay
 from app.queries.stops import Stops
@@ -92,10 +92,9 @@ class NotWatched:
 def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops) -> Board:
     """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
     look, seal = look_at_watch(session, sight, name, late), read_seal(session, sight.org)
-    facts = read_register(session, sight.org), read_people(session, sight.org)
+    facts = read_register_and_people(session, sight.org)
     missing = [row for row in unwatched(*facts, sight.now) if row.site_id in sight.sites]
-    silent = count_by_site(session, sight, Queue.silent)
-    counts = {queue: count_queue(session, sight, queue) for queue in NUMBERED if queue is not Queue.silent}
+    figures = count_by_site(session, sight, *NUMBERED, Queue.late, Queue.month)
     return Board(
         at=sight.now,
         stops=stops,
@@ -103,8 +102,8 @@ def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, st
         last_check_at=look.looked_at,
         gaps={gap: count for gap in Gap if (count := sum(1 for row in missing if row.gap is gap))},
         unreached=sum(row.site_id in sight.sites for row in read_unreached(session, sight.org, sight.now, *facts)),
-        counts=counts | {Queue.silent: sum(silent.values())},
-        sites=list(_lines(session, sight, look.marks, silent, missing)),
+        counts={queue: sum(figures[queue].values()) for queue in NUMBERED},
+        sites=list(_lines(sight, look.marks, figures, missing)),
         unsealed_since=seal.waits_since if seal.is_late(sight.now) else None,
     )
 
@@ -126,26 +125,25 @@ def look_at_watch(session: Session, sight: Sight, name: str, late: dt.timedelta)
 
 
 def _lines(
-    session: Session, sight: Sight, marks: list[watch.SiteWatch], silent: dict[int, int], missing: list[Unwatched]
+    sight: Sight, marks: list[watch.SiteWatch], counts: Mapping[Queue, Counter[int]], missing: list[Unwatched]
 ) -> Iterator[SiteLine]:
-    late, month = (count_by_site(session, sight, of) for of in (Queue.late, Queue.month))
     named = {site.name: site for site in sight.in_use}
     unseen = Counter(row.site_id for row in missing)
     for mark in marks:
         site = named[mark.site]
-        figures = (late.get(site.id, 0), month.get(site.id, 0), silent.get(site.id, 0), unseen[site.id])
-        yield SiteLine(site, *figures, mark.scanned_through, not mark.up_to_date)
+        late, month, silent = (counts[queue][site.id] for queue in (Queue.late, Queue.month, Queue.silent))
+        yield SiteLine(site, late, month, silent, unseen[site.id], mark.scanned_through, not mark.up_to_date)
 
 
 def read_gaps(session: Session, sight: Sight) -> Iterator[Unwatched]:
     """The entries that are not watched, at the sites that are seen."""
-    register, people = read_register(session, sight.org), read_people(session, sight.org)
+    register, people = read_register_and_people(session, sight.org)
     return (row for row in unwatched(register, people, sight.now) if row.site_id in sight.sites)
 
 
 def read_ahead(session: Session, sight: Sight) -> list[Unreached]:
     """The alerts ahead that would reach nobody, at the sites that are seen."""
-    facts = read_register(session, sight.org), read_people(session, sight.org)
+    facts = read_register_and_people(session, sight.org)
     return [row for row in read_unreached(session, sight.org, sight.now, *facts) if row.site_id in sight.sites]
 
 

@@ -15,7 +15,7 @@ from app.domain import calendars
 from app.domain.acts import Status
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
-from app.queries.facts import Reach, RuleRow, SiteRow, SubjectRow, read_people, read_register
+from app.queries.facts import Reach, RuleRow, SiteRow, SubjectRow, read_register_and_people
 from app.queries.watched import Audience, is_reachable
 
 
@@ -41,8 +41,8 @@ def without_mail(session: Session, org: int, member_id: int, now: dt.datetime) -
 
     Whether e-mail is on plays no part, nor whether there is an address: where it is not, this is what is so now.
     """
-    people = replace(read_people(session, org), absences=())
-    register, audience = read_register(session, org), Audience(people)
+    register, people = read_register_and_people(session, org)
+    audience = Audience(replace(people, absences=()))
     reach, found = Reach(register), Untold()
     days = dict(todays(register.sites, now))
     dated = {row.subject_id for row in register.obligations if row.closed_at is None}

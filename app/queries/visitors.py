@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import false, func, select
 from sqlalchemy.orm import Session
 
 from app.domain.acts import Role
+from app.domain.calendars import today
+from app.domain.errors import UnusableZone
 from app.models import Account, Member, Organisation
+from app.queries.together import Asked, Found, together
 
 PLACE = (Organisation.id, Organisation.slug, Organisation.name, Organisation.timezone, Organisation.grace_period)
 
@@ -26,6 +29,15 @@ class Login:
 
 
 @dataclass(frozen=True)
+class Visitor:
+    """An active account that is signed in already."""
+
+    account_id: int
+    name: str
+    locale: str
+
+
+@dataclass(frozen=True)
 class Place:
     """An organisation, as its address names it."""
 
@@ -34,6 +46,13 @@ class Place:
     name: str
     timezone: str
     grace_period: dt.timedelta
+
+    def day(self, now: dt.datetime) -> dt.date:
+        """The date in the organisation's own zone; in UTC where that cannot be used."""
+        try:
+            return today(now, self.timezone)
+        except UnusableZone:
+            return now.date()
 
 
 @dataclass(frozen=True)
@@ -46,16 +65,20 @@ class Person:
     locale: str
 
 
-def find_login(session: Session, *, email: str | None = None, account_id: int | None = None) -> Login | None:
-    """The active account of this address, or of this number."""
-    query = select(Account.id, Account.email, Account.name, Account.locale, Account.password_hash).where(
-        Account.is_active
-    )
-    query = query.where(
-        func.lower(Account.email) == (email or "").strip().lower() if email else Account.id == account_id
-    )
+def find_login(session: Session, *, email: str) -> Login | None:
+    """The active account of this address."""
+    columns = (Account.id, Account.email, Account.name, Account.locale, Account.password_hash)
+    query = select(*columns).where(Account.is_active, func.lower(Account.email) == email.strip().lower())
     row = session.execute(query).one_or_none()
     return Login(*row) if row else None
+
+
+def find_visitor(session: Session, account_id: int, slug: str | None) -> tuple[Visitor | None, Place | None]:
+    """The active account of this number, and the organisation of the address: asked at each request, so together."""
+    account = select(Account.id, Account.name, Account.locale).where(Account.is_active, Account.id == account_id)
+    who, where = together(session, account, place_asked(slug))
+    row, place = who.one_or_none(), where.one_or_none()
+    return Visitor(*row) if row else None, Place(*place) if place else None
 
 
 def places(session: Session) -> list[Place]:
@@ -63,22 +86,30 @@ def places(session: Session) -> list[Place]:
     return [Place(*row) for row in session.execute(select(*PLACE).order_by(Organisation.name))]
 
 
-def find_place(session: Session, slug: str) -> Place | None:
+def find_place(session: Session, slug: str | None) -> Place | None:
     """The organisation of an address; asked at each request, so that it must not read all of them."""
-    if "\0" in slug:  # PostgreSQL would refuse the question.
-        return None
-    row = session.execute(select(*PLACE).where(Organisation.slug == slug)).one_or_none()
+    row = session.execute(place_asked(slug)).one_or_none()
     return Place(*row) if row else None
+
+
+def place_asked(slug: str | None) -> Asked:
+    """What PostgreSQL would not take as a text names no organisation, as no address at all does."""
+    return select(*PLACE).where(false() if slug is None or "\0" in slug else Organisation.slug == slug)
 
 
 def find_person(session: Session, org: int, account_id: int, today: dt.date) -> Person | None:
     """The member with this account, unless disabled, gone, or past the last day that was granted."""
-    query = select(Member.id, Member.name, Member.role, Member.locale).where(
-        Member.org_id == org,
-        Member.account_id == account_id,
-        Member.is_active,
-        Member.left_on.is_(None) | (Member.left_on > today),
-        Member.valid_until.is_(None) | (Member.valid_until >= today),
-    )
-    row = session.execute(query).one_or_none()
-    return Person(row.id, row.name, Role(row.role), row.locale) if row else None
+    return person_of(session.execute(person_asked(org, account_id)), today)
+
+
+def person_asked(org: int, account_id: int) -> Asked:
+    """The select whose result `person_of` takes."""
+    columns = (Member.id, Member.name, Member.role, Member.locale, Member.left_on, Member.valid_until)
+    return select(*columns).where(Member.org_id == org, Member.account_id == account_id, Member.is_active)
+
+
+def person_of(found: Found, today: dt.date) -> Person | None:
+    row = found.one_or_none()
+    if row is None or (row.left_on and row.left_on <= today) or (row.valid_until and row.valid_until < today):
+        return None
+    return Person(row.id, row.name, Role(row.role), row.locale)

@@ -28,7 +28,7 @@ from app.models import (
     Watermark,
 )
 from app.queries import watched
-from app.queries.facts import read_people, read_register
+from app.queries.facts import read_register_and_people
 from app.queries.unreached import read_unreached
 from app.wording import gettext, ngettext
 
@@ -137,7 +137,7 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
     pending, oldest_pending_at = session.execute(
         select(func.count(), func.min(Delivery.not_before)).where(of_state(org, State.pending))
     ).one()
-    facts = read_register(session, org), read_people(session, org)
+    facts = read_register_and_people(session, org)
     return OrgWatch(
         sites=sites,
         problems=[

@@ -15,16 +15,17 @@ from typing import Any, ParamSpec, cast
 from flask import Flask, abort, request
 from flask.typing import ResponseReturnValue
 from flask_login import UserMixin, current_user, login_required
+from sqlalchemy.orm import Session
 
 from app import clock
 from app.config import settings
 from app.database import WEB, act_for, transaction
 from app.domain.acts import Role
-from app.domain.calendars import today
-from app.domain.errors import UnusableZone
 from app.extensions import login
+from app.queries.frame import Frame, read_frame
 from app.queries.refusals import ACCESS, SIGN_IN, is_noted
-from app.queries.visitors import Person, Place, find_login, find_person, find_place, places
+from app.queries.sight import Sight
+from app.queries.visitors import Person, Place, find_person, find_visitor, places
 from app.trail.act import STRANGER, Act, member_actor
 from app.wording import speak
 
@@ -40,9 +41,10 @@ MOST_OF_ADDRESS = 500  # Characters: more than any page needs, and no way to fil
 class Principal(UserMixin):  # type: ignore[misc]  # Flask-Login carries no types.
     """The account that is signed in, and nothing that could be stale: roles are looked up in each organisation."""
 
-    def __init__(self, account_id: int, name: str, only_answers: bool = False) -> None:
+    def __init__(self, account_id: int, name: str, only_answers: bool = False, place: Place | None = None) -> None:
         self.id = account_id
         self.name = name
+        self.place = place  # The organisation of the address, whoever belongs to it.
         self.only_answers = only_answers  # By a remembered phone: it may read and answer alerts, and nothing else.
 
 
@@ -53,12 +55,18 @@ class Visit:
     act: Act
     place: Place
     person: Person
+    frame: Frame
     only_answers: bool = False
 
     @property
     def today(self) -> dt.date:
         """The date by which people come and go here."""
-        return day_of(self.place, self.act.now)
+        return self.place.day(self.act.now)
+
+    @property
+    def sight(self) -> Sight:
+        """The sites that the visitor sees, each with its day."""
+        return self.frame.sight
 
     @property
     def is_manager(self) -> bool:
@@ -71,12 +79,18 @@ class Visit:
 
 @login.user_loader  # type: ignore[untyped-decorator]  # The same.
 def load_principal(account_id: str) -> Principal | None:
+    if not account_id.isdecimal():
+        return None
     with transaction() as session:
-        found = find_login(session, account_id=int(account_id)) if account_id.isdecimal() else None
+        found, place = find_visitor(session, int(account_id), slug_of_address())
     if found is None:
         return None
     speak(found.locale)
-    return Principal(found.account_id, found.name)
+    return Principal(found.account_id, found.name, place=place)
+
+
+def slug_of_address() -> str | None:
+    return (request.view_args or {}).get("slug")
 
 
 def public(view: View) -> View:
@@ -114,10 +128,11 @@ def for_roles(*roles: Role, ahead: Callable[[], object] | None = None) -> Callab
         def entered(slug: str, **values: Any) -> ResponseReturnValue:
             if current_user.only_answers and request.blueprint not in ANSWERING:
                 return cast(ResponseReturnValue, login.unauthorized())
+            place = current_user.place or abort(404)
             if ahead is not None:
-                values["ahead"] = ahead() if may_enter(slug, roles) else None
-            with transaction(None, WEB) as session:
-                visit = enter(session, slug)
+                values["ahead"] = ahead() if may_enter(place, roles) else None
+            with transaction(place.org, WEB) as session:
+                visit = enter(session, place)
                 if visit is not None and visit.person.role in roles:
                     answer = view(visit, **values)
                     note_look(visit)
@@ -146,24 +161,20 @@ def note_refusal(act: Act, type: str, what: Mapping[str, Any]) -> None:
         act.record(type, **what, path=request.path[:MOST_OF_ADDRESS])
 
 
-def may_enter(slug: str, roles: Collection[Role]) -> bool:
-    with transaction(None, WEB) as session:
-        visit = enter(session, slug)
+def may_enter(place: Place, roles: Collection[Role]) -> bool:
+    with transaction(place.org, WEB) as session:
+        visit = enter(session, place)
         return visit is not None and visit.person.role in roles
 
 
-def enter(session: Any, slug: str) -> Visit | None:
-    """Let the transaction act for the organisation of the address, if the person is a present member of it."""
-    now = clock.now(session, settings())
-    place = find_place(session, slug)
-    if place is None:
+def enter(session: Session, place: Place) -> Visit | None:
+    """The visit of the person to the organisation that the transaction acts for, if they are a present member of it."""
+    frame = read_frame(session, place, current_user.id, settings())
+    if frame.person is None:
         return None
-    act_for(session, place.org)
-    person = find_person(session, place.org, current_user.id, day_of(place, now))
-    if person is None:
-        return None
-    speak(person.locale)
-    return Visit(Act(session, place.org, now, member_actor(person.member_id)), place, person, current_user.only_answers)
+    speak(frame.person.locale)
+    act = Act(session, place.org, frame.now, member_actor(frame.person.member_id))
+    return Visit(act, place, frame.person, frame, current_user.only_answers)
 
 
 def record_everywhere(account_id: int, type: str, **detail: Any) -> None:
@@ -183,17 +194,9 @@ def in_each_trail(account_id: int, note: Callable[[Act, int], None]) -> None:
         with transaction() as session:
             now = clock.now(session, settings())
             act_for(session, place.org)
-            person = find_person(session, place.org, account_id, day_of(place, now))
+            person = find_person(session, place.org, account_id, place.day(now))
             if person:
                 note(Act(session, place.org, now, STRANGER), person.member_id)
-
-
-def day_of(place: Place, now: dt.datetime) -> dt.date:
-    """The date in the organisation's own zone; in UTC where that cannot be used."""
-    try:
-        return today(now, place.timezone)
-    except UnusableZone:
-        return now.date()
 
 
 def refuse_unmarked_routes(app: Flask) -> None:

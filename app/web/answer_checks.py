@@ -10,7 +10,6 @@ from app.queries.queues import Queue
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_people import candidates_for, owner_of, responsibles
 from app.web.hypermedia import go_to
-from app.web.listing import sight_of
 from app.web.today import queue_page
 from app.web.typed_form import Form, sent, was_done
 from app.wording import gettext
@@ -42,12 +41,12 @@ def seen_site(visit: Visit, answer_id: int) -> int:
         site_id = answer_checks.subject_of(visit.act, answer_id).site_id
     except LookupError:
         abort(404)
-    return site_id if site_id in sight_of(visit).sites else abort(404)
+    return site_id if site_id in visit.sight.sites else abort(404)
 
 
 def check_responsible(visit: Visit, form: Form, site_id: int) -> None:
     """What is chosen is checked again, not believed."""
-    here = [sight_of(visit).sites[site_id]]
+    here = [visit.sight.sites[site_id]]
     if form.values["responsible"] not in {value for value, _ in responsibles(visit, candidates_for(visit, here))}:
         form.refusal = gettext("Nobody was chosen: choose who is responsible from now on.")
 

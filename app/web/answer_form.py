@@ -21,7 +21,6 @@ from app.queries.register_choices import read_posts
 from app.web.access import Visit
 from app.web.entry_fields import in_words, typed_day
 from app.web.entry_people import MEMBER, POST, candidates_for
-from app.web.listing import sight_of
 from app.web.typed_form import Form, sent
 from app.wording import gettext, said
 
@@ -88,7 +87,7 @@ def _whose(visit: Visit, alert: Alert | None, typed: str, note: str) -> Said:
 def whose_at(visit: Visit, alerts: Sequence[Alert]) -> list[tuple[str, str, int]]:
     """Whose it could be: whoever may see one of the sites, and posts; each with name, route and id."""
     sites = {alert.site_id for alert in alerts}
-    here = [site for site in sight_of(visit).in_use if site.id in sites]
+    here = [site for site in visit.sight.in_use if site.id in sites]
     posts = read_posts(visit.act.session, visit.act.org) if here else []
     people = candidates_for(visit, here) if here else []
     return [*((one.name, MEMBER, one.id) for one in people), *((post.name, POST, post.id) for post in posts)]

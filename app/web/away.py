@@ -15,7 +15,7 @@ from app.queries.absences import absences_of, covered_by
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_people import candidates_for
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import MOST_DIGITS, sight_of
+from app.web.listing import MOST_DIGITS
 from app.web.settings_area import or_404
 from app.web.settings_area import pages as settings_pages
 from app.web.settings_posts import chosen
@@ -110,7 +110,7 @@ def here(visit: Visit, member_id: int, name: str | None) -> str:
 
 def offered(visit: Visit, member_id: int) -> list[tuple[int, str]]:
     """Who can stand in: the others who are there."""
-    return [(one.id, one.name) for one in candidates_for(visit, sight_of(visit).in_use) if one.id != member_id]
+    return [(one.id, one.name) for one in candidates_for(visit, visit.sight.in_use) if one.id != member_id]
 
 
 def found_name(visit: Visit, member_id: int) -> str:

@@ -17,7 +17,6 @@ from app.queries.batches import Chosen, read_chosen, seen_of
 from app.queries.register import Filters, read_matching
 from app.queries.sight import Sight
 from app.web.access import Visit
-from app.web.listing import sight_of
 from app.web.register import asked, number, read_filters
 from app.wording import said
 
@@ -64,7 +63,7 @@ class Choice:
 
 def chosen(visit: Visit) -> Choice:
     """What the form says, as it is now. What is foreign, out of sight or no number at all is left out, and counted."""
-    sight, filters, session = sight_of(visit), read_filters(), visit.act.session
+    sight, filters, session = visit.sight, read_filters(), visit.act.session
     scope = request.form.get("scope", "")
     if scope == ALL:
         ids, before = read_matching(session, sight, filters), number(request.form.get("matched", ""))

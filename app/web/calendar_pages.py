@@ -8,7 +8,6 @@ from flask.typing import ResponseReturnValue
 from app.config import settings
 from app.operations import feeds
 from app.queries.feeds import feeds_of
-from app.queries.sight import read_sight
 from app.trail.act import Act
 from app.web import calendar_year
 from app.web.access import Visit, for_roles
@@ -78,5 +77,4 @@ def calendar_page(visit: Visit, form: Form, address: str | None = None) -> Respo
 
 def sites_of(visit: Visit) -> list[tuple[int, str]]:
     """The sites that the person may choose."""
-    sight = read_sight(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
-    return [(site.id, site.name) for site in sight.in_use]
+    return [(site.id, site.name) for site in visit.sight.in_use]

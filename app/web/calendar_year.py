@@ -15,7 +15,7 @@ from app.queries.calendar import AGENDA, Cell, Urgency, Viewer, read_agenda, rea
 from app.queries.register_choices import read_kinds
 from app.web.access import READERS, Visit, for_roles
 from app.web.calendar_area import EVERYBODY, pages
-from app.web.listing import asked_after, asked_number, asked_site, named, next_page, sight_of
+from app.web.listing import asked_after, asked_number, asked_site, named, next_page
 from app.web.tags import GOOD, LATE, NEAR, PLAIN
 from app.web.typed_form import day_of
 from app.wording import gettext, later
@@ -62,7 +62,7 @@ def states() -> dict[Urgency, tuple[str, str, str]]:
 
 
 def viewer_of(visit: Visit) -> Viewer:
-    return Viewer(visit.person.member_id, sight_of(visit), visit.person.role == Role.staff)
+    return Viewer(visit.person.member_id, visit.sight, visit.person.role == Role.staff)
 
 
 def address_of(visit: Visit, cell: Cell, monday: dt.date) -> str:

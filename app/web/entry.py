@@ -24,7 +24,7 @@ from app.web.entry_parts import BELONGING
 from app.web.entry_texts import EDITING
 from app.web.filing_acts import FILING
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import asked_number, sight_of
+from app.web.listing import asked_number
 from app.web.paper_acts import PAPER_DEEDS, RENEWING
 from app.web.queue_acts import asked_back, way_back
 from app.web.tags import WHY_NOT, left_of, tags_of
@@ -41,7 +41,7 @@ DEADLINE_DEEDS = {**RENEWING, **OTHER_DEADLINE_DEEDS, **FILING}
 @for_roles(*READERS)
 def entry(visit: Visit, subject_id: int) -> ResponseReturnValue:
     """Everything about one entry. `alerts` and `history` lead to older ones of each."""
-    one = entry_of(visit, sight_of(visit), subject_id)
+    one = entry_of(visit, visit.sight, subject_id)
     alerts = read_alerts(visit.act.session, visit.act.org, subject_id, asked_number("alerts"))
     held = held_back(visit.act.session, visit.act.org, subject_id, one.site.today) if one.site.today else []
     history = read_history(visit.act.session, visit.act.org, subject_id, asked_number("history"))
@@ -101,7 +101,7 @@ def done(visit: Visit, subject_id: int, deed: str, obligation_id: int | None = N
 
 def called(visit: Visit, subject_id: int, name: str, obligation_id: int | None) -> tuple[Deed, Call]:
     """The act of this name on this entry, or on a deadline of it; 404 for what is none."""
-    sight = sight_of(visit)
+    sight = visit.sight
     one = entry_of(visit, sight, subject_id)
     deadline = None if obligation_id is None else one.deadline(obligation_id) or abort(404)
     deeds = ENTRY_DEEDS if deadline is None else DEADLINE_DEEDS

@@ -22,7 +22,7 @@ from app.queries.scans import read_checks, read_silences
 from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.evidence_filters import asked_alerts, asked_period, last_days
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import asked_after, asked_site, named, next_page, sight_of
+from app.web.listing import asked_after, asked_site, named, next_page
 from app.web.message_texts import late_because, of_alert
 from app.web.typed_form import Form, sent, was_done
 from app.words import word
@@ -34,7 +34,7 @@ pages = Blueprint("evidence", __name__)
 @for_roles(*READERS)
 def index(visit: Visit) -> ResponseReturnValue:
     period = last_days(visit)
-    overview = read_overview(visit.act.session, sight_of(visit), *period.instants)
+    overview = read_overview(visit.act.session, visit.sight, *period.instants)
     return page_or_fragment(
         "evidence/index.html", "evidence/fragments/_overview.html", visit=visit, overview=overview, period=period
     )
@@ -43,28 +43,28 @@ def index(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/evidence/undelivered")
 @for_roles(*READERS)
 def undelivered(visit: Visit) -> ResponseReturnValue:
-    page = read_undelivered(visit.act.session, sight_of(visit), asked_after())
+    page = read_undelivered(visit.act.session, visit.sight, asked_after())
     return listing(visit, "undelivered", page=page, more=next_page(page))
 
 
 @pages.get("/o/<slug>/evidence/nobody-to-tell")
 @for_roles(*READERS)
 def unaddressed(visit: Visit) -> ResponseReturnValue:
-    page = read_unaddressed(visit.act.session, sight_of(visit), asked_after())
+    page = read_unaddressed(visit.act.session, visit.sight, asked_after())
     return listing(visit, "unaddressed", page=page, more=next_page(page))
 
 
 @pages.get("/o/<slug>/evidence/missing")
 @for_roles(*READERS)
 def missing(visit: Visit) -> ResponseReturnValue:
-    found = read_missing(visit.act.session, sight_of(visit))
+    found = read_missing(visit.act.session, visit.sight)
     return page_or_fragment("evidence/missing.html", "today/fragments/_missing.html", visit=visit, missing=found)
 
 
 @pages.get("/o/<slug>/evidence/silent")
 @for_roles(*READERS)
 def silent(visit: Visit) -> ResponseReturnValue:
-    sight = sight_of(visit)
+    sight = visit.sight
     site_id = asked_site(sight)
     page = read_queue(visit.act.session, sight, Queue.silent, site_id, asked_after())
     shown = {"named_sites": named(sight.in_use), "queue": Queue.silent}
@@ -74,7 +74,7 @@ def silent(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/evidence/alerts")
 @for_roles(*READERS)
 def alerts(visit: Visit) -> ResponseReturnValue:
-    sight, rules = sight_of(visit), rules_by_name(visit.act.session, visit.act.org)
+    sight, rules = visit.sight, rules_by_name(visit.act.session, visit.act.org)
     wanted, typed = asked_alerts(sight, rules)
     page = read_alerts(visit.act.session, sight, wanted, visit.place.timezone, asked_after())
     choices = {"named_sites": named(sight.sites.values()), "rules": rules, "states": named_states()}
@@ -89,7 +89,7 @@ def named_states() -> list[tuple[AlertState, str]]:
 @pages.get("/o/<slug>/evidence/alerts/<int:claim_id>")
 @for_roles(*READERS)
 def alert(visit: Visit, claim_id: int) -> ResponseReturnValue:
-    found = read_alert(visit.act.session, sight_of(visit), claim_id)
+    found = read_alert(visit.act.session, visit.sight, claim_id)
     if found is None:
         abort(404)
     shown: dict[str, Any] = {
@@ -126,7 +126,7 @@ def instant_or_none(form: Form) -> dt.datetime | None:
 
 
 def checks_page(visit: Visit, form: Form) -> ResponseReturnValue:
-    sight, period = sight_of(visit), last_days(visit)
+    sight, period = visit.sight, last_days(visit)
     page = read_checks(visit.act.session, sight, asked_after())
     shown = {"gaps": read_silences(visit.act.session, sight, period.instants[0]), "period": period, "sight": sight}
     said = {"typed": form.values, "fault": form.refusal}
@@ -137,7 +137,7 @@ def checks_page(visit: Visit, form: Form) -> ResponseReturnValue:
 @for_roles(*READERS)
 def taken_off(visit: Visit) -> ResponseReturnValue:
     period = asked_period(visit)
-    page = read_taken_off(visit.act.session, sight_of(visit), *period.instants, asked_after())
+    page = read_taken_off(visit.act.session, visit.sight, *period.instants, asked_after())
     status = 422 if period.faults else 200
     return listing(visit, "taken_off", status, page=page, more=next_page(page), period=period)
 

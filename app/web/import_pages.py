@@ -36,7 +36,7 @@ from app.web.import_form import (
     typed_header_row,
 )
 from app.web.import_work import findings_of, is_at_work, is_awaited, progress_of, work_of
-from app.web.listing import asked_after, next_page, sight_of
+from app.web.listing import asked_after, next_page
 from app.web.papers import pages
 from app.web.sent_file import sent_file
 from app.web.typed_form import Form, was_done
@@ -91,7 +91,7 @@ def uploaded(visit: Visit, ahead: Sent | Refused) -> ResponseReturnValue:
 
 def keep(visit: Visit, sent: Sent | Refused) -> int:
     """Keep the file of the request; its id. Raises Refused."""
-    if sight_of(visit).is_limited:
+    if visit.sight.is_limited:
         raise Refused(LIMITED)
     if not isinstance(sent, Sent):
         raise sent or Refused("Choose a file.")
@@ -100,7 +100,7 @@ def keep(visit: Visit, sent: Sent | Refused) -> int:
 
 
 def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
-    session, org, limited = visit.act.session, visit.act.org, sight_of(visit).is_limited
+    session, org, limited = visit.act.session, visit.act.org, visit.sight.is_limited
     runs = read_runs(session, org, asked_after())
     view: dict[str, Any] = {"form": form, "most": MOST_BYTES_OF_A_BROWSER // 1_000_000, "runs": runs}
     view |= {
@@ -123,7 +123,7 @@ class Draft:
     @classmethod
     def of(cls, visit: Visit, upload_id: int, *, whole: bool = False) -> Draft:
         """The file of this id; 404 for none, and for whoever does not see all sites. Whole: with its bytes, locked."""
-        if sight_of(visit).is_limited:
+        if visit.sight.is_limited:
             abort(404)
         try:
             find = uploads.find_upload if whole else uploads.see_upload
@@ -186,7 +186,7 @@ def columns_page(visit: Visit, draft: Draft, form: Form, found: Findings | None 
     found = found or findings_of(work)
     view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier, "work": work}
     view |= {"fields": field_options(), "formats": date_options(), "on_conflict": conflict_options()}
-    view |= {"sites": [(site.name, site.name) for site in sight_of(visit).in_use], "said": said, "sentence": sentence}
+    view |= {"sites": [(site.name, site.name) for site in visit.sight.in_use], "said": said, "sentence": sentence}
     view["progress"] = progress_of(visit, work)
     view["accepted"] = accepted(found.counts) if found else 0
     pair = ("register/import_columns.html", "register/fragments/_found.html")
@@ -207,7 +207,7 @@ def checked(visit: Visit, upload_id: int) -> ResponseReturnValue:
 
 
 def check_now(visit: Visit, draft: Draft) -> ResponseReturnValue:
-    draft.choices = typed_choices(draft.look, sight_of(visit), draft.choices)
+    draft.choices = typed_choices(draft.look, visit.sight, draft.choices)
     form, found = Form({}), list[Findings]()
 
     def check() -> None:
@@ -223,7 +223,7 @@ def check_later(visit: Visit, draft: Draft) -> ResponseReturnValue:
     work, before = work_of(visit, draft.upload.id), draft.digest
     if is_at_work(visit, work):
         return columns_page(visit, draft, Form({}))
-    draft.choices = typed_choices(draft.look, sight_of(visit), draft.choices)
+    draft.choices = typed_choices(draft.look, visit.sight, draft.choices)
     if is_awaited(work, lambda: draft.digest == before):
         return columns_page(visit, draft, Form({}))
     return wished(visit, draft, ImportWish.check, draft.choices.check)
@@ -258,7 +258,7 @@ def applied(visit: Visit, upload_id: int) -> ResponseReturnValue:
     seen: str | None = draft.upload.mapping.get("checked")
     if draft.is_large:
         seen = found.digest if found else None
-    draft.choices = typed_choices(draft.look, sight_of(visit), draft.choices)
+    draft.choices = typed_choices(draft.look, visit.sight, draft.choices)
     if draft.is_large:
         return wished(visit, draft, ImportWish.apply, lambda: check_seen(draft, seen))
     return apply_now(visit, draft, seen)

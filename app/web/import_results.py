@@ -18,7 +18,6 @@ from app.web.entry_fields import Field, offered, read_form, told
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_form import said
 from app.web.import_pages import pages
-from app.web.listing import sight_of
 from app.web.mistake_view import taken_back
 from app.web.typed_form import Form, was_done
 from app.wording import gettext
@@ -36,7 +35,7 @@ def start_field() -> Field:
 
 def run_of(visit: Visit, import_run_id: int) -> Run:
     """The import; 404 for none, and for whoever does not see all sites."""
-    run = None if sight_of(visit).is_limited else read_run(visit.act.session, visit.act.org, import_run_id)
+    run = None if visit.sight.is_limited else read_run(visit.act.session, visit.act.org, import_run_id)
     return run or abort(404)
 
 

@@ -28,7 +28,7 @@ ANSWERING = (Role.admin, Role.officer, Role.staff)
 @pages.get("/o/<slug>/inbox")
 @for_roles(*ANSWERING)
 def index(visit: Visit) -> ResponseReturnValue:
-    alerts = read_inbox(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
+    alerts = read_inbox(visit.act.session, visit.sight, visit.person.member_id)
     view: dict[str, Any] = {"visit": visit, "alerts": alerts, "whose": names_offered(visit, alerts)}
     view["summary"] = read_summary(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now, visit.today)
     is_closed = request.args.get("closed") == "yes"
@@ -102,7 +102,7 @@ def take_back(visit: Visit, claim_id: int) -> ResponseReturnValue:
 
 
 def alert_of(visit: Visit, claim_id: int) -> Alert | None:
-    found = read_inbox(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now, claim_id)
+    found = read_inbox(visit.act.session, visit.sight, visit.person.member_id, claim_id)
     return found[0] if found else None
 
 

@@ -9,8 +9,7 @@ from flask import abort, request, url_for
 from werkzeug.routing import IntegerConverter
 
 from app.queries.keyset import Cursor, Page, read_cursor
-from app.queries.sight import Sight, SiteDay, read_sight
-from app.web.access import Visit
+from app.queries.sight import Sight, SiteDay
 
 MOST_DIGITS = 18  # Of an id in an address: fewer than a bigint has, so that each such number fits into its column.
 
@@ -20,11 +19,6 @@ class RowId(IntegerConverter):
 
     def to_python(self, value: str) -> int:
         return int(value) if len(value) <= MOST_DIGITS else 10**MOST_DIGITS
-
-
-def sight_of(visit: Visit) -> Sight:
-    """The sites that the visitor sees, each with its day."""
-    return read_sight(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
 
 
 def asked_after() -> Cursor | None:

@@ -16,7 +16,7 @@ from app.queries.messages import Message, read_message, read_stuck
 from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.evidence import listing, pages
 from app.web.hypermedia import go_to, page_or_fragment, wants_fragment
-from app.web.listing import asked_after, next_page, sight_of
+from app.web.listing import asked_after, next_page
 from app.web.message_texts import buttons, of_message
 from app.web.navigation import stops_of
 from app.web.typed_form import Form, was_done
@@ -42,7 +42,7 @@ def returned(visit: Visit) -> ResponseReturnValue:
 
 
 def stuck(visit: Visit, name: str, *states: State) -> ResponseReturnValue:
-    page = read_stuck(visit.act.session, sight_of(visit), states, asked_after())
+    page = read_stuck(visit.act.session, visit.sight, states, asked_after())
     return listing(visit, name, rows=[of_message(one) for one in page.rows], more=next_page(page))
 
 
@@ -73,7 +73,7 @@ def decide(visit: Visit, delivery_id: int) -> ResponseReturnValue:
 
 
 def found_message(visit: Visit, delivery_id: int) -> Message:
-    return read_message(visit.act.session, sight_of(visit), delivery_id) or abort(404)
+    return read_message(visit.act.session, visit.sight, delivery_id) or abort(404)
 
 
 def message_page(visit: Visit, found: Message, form: Form) -> Response:
@@ -100,6 +100,6 @@ def release(visit: Visit) -> ResponseReturnValue:
 
 
 def held_page(visit: Visit, form: Form) -> ResponseReturnValue:
-    page = read_held(visit.act.session, sight_of(visit), asked_after())
+    page = read_held(visit.act.session, visit.sight, asked_after())
     view: dict[str, Any] = {"page": page, "stops": stops_of(visit), "fault": form.refusal}
     return listing(visit, "hold", form.status, more=next_page(page), **view)

@@ -23,7 +23,6 @@ from app.queries.untold_entries import untold_entries
 from app.web.access import READERS, Visit, for_roles
 from app.web.hours_texts import rest_words, untold_words
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import sight_of
 from app.web.settings_area import ADMINS, or_404
 from app.web.settings_area import pages as settings_pages
 from app.web.settings_sites import zones
@@ -136,7 +135,7 @@ def shown(visit: Visit, found: PersonLine, form: Form, *, is_own: bool = True) -
         "rest_of_all": rest_words(mail_hours.organisation_rest(act)),
         "set_by": set_by_another(session, act.org, found.id, act.now),
         "untold_words": untold_words(untold, name, is_so=True),
-        "untold": untold_entries(session, sight_of(visit), untold.not_told),
+        "untold": untold_entries(session, visit.sight, untold.not_told),
         "opens_entries": visit.person.role in READERS,
     }
     page = OWN_PAGE if is_own else PERSONS_PAGE

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from app.config import settings
 from app.domain.acts import Role
 from app.queries.inbox import count_unread
-from app.queries.stops import Stops, read_stops
+from app.queries.stops import Stops
 from app.web.access import ANSWERING, MANAGERS, READERS, Visit
 from app.wording import later
 
@@ -37,9 +36,9 @@ def own_pages_for(visit: Visit) -> list[tuple[str, str]]:
 
 def unread_count(visit: Visit) -> int:
     """How many alerts wait in the person's inbox that they have not opened."""
-    return count_unread(visit.act.session, visit.act.org, visit.person.member_id, visit.act.now)
+    return count_unread(visit.act.session, visit.sight, visit.person.member_id, visit.frame.new_in)
 
 
 def stops_of(visit: Visit) -> Stops:
     """What keeps messages from leaving now."""
-    return read_stops(visit.act.session, visit.act.org, visit.act.now, settings())
+    return visit.frame.stops

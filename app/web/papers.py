@@ -13,7 +13,6 @@ from flask.typing import ResponseReturnValue
 
 from app.queries.papers import read_file
 from app.web.access import READERS, Visit, for_roles
-from app.web.listing import sight_of
 from app.web.story import pages
 
 __all__ = ["pages"]
@@ -26,7 +25,7 @@ SANDBOX = "sandbox; default-src 'none'; form-action 'none'; base-uri 'none'; fra
 @for_roles(*READERS)
 def file(visit: Visit, subject_id: int, attachment_id: int) -> ResponseReturnValue:
     """One file of the entry; 404 where there is none that the visitor may see."""
-    found = read_file(visit.act.session, sight_of(visit), subject_id, attachment_id) or abort(404)
+    found = read_file(visit.act.session, visit.sight, subject_id, attachment_id) or abort(404)
     response = Response(found.content)
     response.headers["Content-Type"] = found.media_type
     response.headers["Content-Disposition"] = saved_as(found.file_name)

@@ -14,7 +14,7 @@ from app.queries.as_of import read_as_of
 from app.web.access import READERS, Visit, for_roles
 from app.web.evidence import listing
 from app.web.evidence_filters import NOT_A_DATE, own_day, read_day, zone_of
-from app.web.listing import asked_after, next_page, sight_of
+from app.web.listing import asked_after, next_page
 from app.web.messages import pages
 from app.wording import gettext, later
 
@@ -30,7 +30,7 @@ def past(visit: Visit) -> ResponseReturnValue:
     text = request.args.get("q", "").replace("\0", "").strip()
     shown: dict[str, Any] = {"day": day, "fault": fault, "text": text, "typed": request.args.get("on", "").strip()}
     end = start_of(day + DAY, zone_of(visit))
-    page = read_as_of(visit.act.session, sight_of(visit), end, text, asked_after())
+    page = read_as_of(visit.act.session, visit.sight, end, text, asked_after())
     return listing(visit, "past", 422 if fault else 200, page=page, more=next_page(page), end=end, **shown)
 
 

@@ -27,7 +27,7 @@ from app.web.access import Visit, for_roles
 from app.web.hypermedia import go_to, page_or_fragment
 from app.web.import_form import sentence, typed_header_row
 from app.web.import_pages import LIMITED, refuse
-from app.web.listing import asked_after, next_page, sight_of
+from app.web.listing import asked_after, next_page
 from app.web.sent_file import sent_file
 from app.web.settings_area import ADMINS, pages
 from app.web.typed_form import Form, was_done
@@ -67,7 +67,7 @@ def people_uploaded(visit: Visit) -> ResponseReturnValue:
 
 def keep(visit: Visit) -> int:
     """Keep the file of the request; its id. Raises Refused for one that is missing, too large or unreadable."""
-    if sight_of(visit).is_limited:
+    if visit.sight.is_limited:
         raise Refused(LIMITED)
     name, content = sent_file()
     look, member = look_at(content, vocabulary=PEOPLE), visit.person.member_id
@@ -75,7 +75,7 @@ def keep(visit: Visit) -> int:
 
 
 def upload_page(visit: Visit, form: Form) -> ResponseReturnValue:
-    session, org, limited = visit.act.session, visit.act.org, sight_of(visit).is_limited
+    session, org, limited = visit.act.session, visit.act.org, visit.sight.is_limited
     runs = read_runs(session, org, asked_after(), Contents.people)
     view: dict[str, Any] = {"form": form, "most": MOST_BYTES_OF_A_BROWSER // 1_000_000, "most_lines": MOST_LINES}
     view |= {"runs": runs, "more": next_page(runs), "waiting": read_waiting(session, org, Contents.people)}
@@ -94,7 +94,7 @@ class Draft:
     @classmethod
     def of(cls, visit: Visit, people_file_id: int) -> Draft:
         """The file of this id, locked; 404 for none, and for whoever does not see all sites."""
-        if sight_of(visit).is_limited:
+        if visit.sight.is_limited:
             abort(404)
         try:
             upload = uploads.find_upload(visit.act, people_file_id, Contents.people)
@@ -132,7 +132,7 @@ def columns_page(visit: Visit, draft: Draft, form: Form, found: Brought | None =
     earlier = read_run_of_file(visit.act.session, visit.act.org, draft.upload.file_sha256, Contents.people)
     view: dict[str, Any] = {"draft": draft, "form": form, "found": found, "earlier": earlier}
     view |= {"fields": [(name, word(name, "people_field")) for name in OFFERED], "sentence": sentence}
-    view["sites"] = [(site.name, site.name) for site in sight_of(visit).in_use]
+    view["sites"] = [(site.name, site.name) for site in visit.sight.in_use]
     pair = ("settings/people_columns.html", "settings/fragments/_people_found.html")
     return page_or_fragment(*pair, form.status, visit=visit, **view)
 
@@ -156,7 +156,7 @@ def judged(visit: Visit, draft: Draft, deed: Callable[[], Brought]) -> ResponseR
 def typed_choices(visit: Visit, look: Look) -> Choices:
     """What the form says. What nobody offers is left out; what is chosen is checked again by the reader."""
     fields = {place: request.form.get(f"column-{place}", "") for place in range(len(look.columns))}
-    site, sites = request.form.get("site", ""), {site.name for site in sight_of(visit).in_use}
+    site, sites = request.form.get("site", ""), {site.name for site in visit.sight.in_use}
     known = {place: name for place, name in fields.items() if name in OFFERED}
     return Choices(known, site if site in sites else "")
 
@@ -210,7 +210,7 @@ def people_dropped(visit: Visit, people_file_id: int) -> ResponseReturnValue:
 def run_of(visit: Visit, people_import_id: int) -> Run:
     """The import; 404 for none, and for whoever does not see all sites."""
     session, org = visit.act.session, visit.act.org
-    run = None if sight_of(visit).is_limited else read_run(session, org, people_import_id, Contents.people)
+    run = None if visit.sight.is_limited else read_run(session, org, people_import_id, Contents.people)
     return run or abort(404)
 
 

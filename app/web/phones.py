@@ -13,7 +13,8 @@ from app.database import transaction
 from app.extensions import login
 from app.operations import phones
 from app.queries.phones import owner_of, phones_of
-from app.web.access import Principal, record_everywhere, signed_in_in_full
+from app.queries.visitors import find_place
+from app.web.access import Principal, record_everywhere, signed_in_in_full, slug_of_address
 from app.wording import speak
 
 pages = Blueprint("phones", __name__)
@@ -29,11 +30,12 @@ def load_phone(asked: Request) -> Principal | None:
         return None
     with transaction() as session:
         found = owner_of(session, phones.hashed(token), clock.now(session, settings()))
+        place = find_place(session, slug_of_address())
     if found is None:
         return None
     account_id, name, locale = found
     speak(locale)
-    return Principal(account_id, name, only_answers=True)
+    return Principal(account_id, name, only_answers=True, place=place)
 
 
 def remember_on(response: Response, account_id: int, name: str) -> None:

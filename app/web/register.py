@@ -18,7 +18,6 @@ from app.web.access import MANAGERS, READERS, Visit, for_roles
 from app.web.entry_fields import place, read_form
 from app.web.entry_texts import NewEntry
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import sight_of
 from app.web.tags import left_of, tags_of
 from app.web.typed_form import Form, day_of, was_done
 from app.wording import gettext, later
@@ -46,7 +45,7 @@ SHOWN = (
 @for_roles(*READERS)
 def index(visit: Visit) -> ResponseReturnValue:
     """The list. `after` leads to the next page; htmx takes its rows out of the same fragment."""
-    sight, filters = sight_of(visit), read_filters()
+    sight, filters = visit.sight, read_filters()
     return page_or_fragment(
         "register/index.html",
         "register/fragments/_lines.html",
@@ -64,14 +63,14 @@ def index(visit: Visit) -> ResponseReturnValue:
 @for_roles(*MANAGERS)
 def new(visit: Visit) -> ResponseReturnValue:
     """The form of a new entry."""
-    return new_form(visit, NewEntry.of(visit, sight_of(visit)), Form({}))
+    return new_form(visit, NewEntry.of(visit, visit.sight), Form({}))
 
 
 @pages.post("/o/<slug>/register/new")
 @for_roles(*MANAGERS)
 def added(visit: Visit) -> ResponseReturnValue:
     """Add the entry, with its kind and its first deadline, or nothing of them."""
-    wanted = NewEntry.of(visit, sight_of(visit))
+    wanted = NewEntry.of(visit, visit.sight)
     form, made = read_form(wanted.fields), list[int]()
     add = wanted.check(form)
     if was_done(visit.act, form, lambda: made.append(add()), place):

@@ -21,7 +21,6 @@ from app.web.batch_choice import Choice, chosen
 from app.web.batch_deeds import BATCH_DEEDS, LEFT, OF_ACT, BatchDeed, change_of, read_order
 from app.web.entry_fields import place, read_form
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import sight_of
 from app.web.paper_acts import sent_proof
 from app.web.register import asked, number, read_filters
 from app.web.typed_form import Form, was_done
@@ -89,7 +88,7 @@ def batch_applied(visit: Visit, deed: str) -> ResponseReturnValue:
 @for_roles(*READERS)
 def batch_result(visit: Visit, batch_id: int) -> ResponseReturnValue:
     """What was done, and what was left and why; entries out of sight are counted, and not named."""
-    sight = sight_of(visit)
+    sight = visit.sight
     batch = read_batch(visit.act.session, sight, batch_id) or abort(404)
     left = [
         (len(ids), LEFT.get(why, why), read_chosen(visit.act.session, sight, ids, SHOWN))

@@ -20,7 +20,6 @@ from app.queries.sight import Sight
 from app.web import register_batch
 from app.web.access import READERS, Visit, for_roles
 from app.web.exported import header_of, row_of
-from app.web.listing import sight_of
 from app.web.register import asked, known, number, read_filters
 
 pages = register_batch.pages
@@ -33,7 +32,7 @@ ALL, PAGE = "all", "page"
 def export(visit: Visit) -> ResponseReturnValue:
     """The file, for a spreadsheet. What the button does not say is CSV, and all that match."""
     scope, _, wanted = request.form.get("export", "").partition(".")
-    format, sight = known(Format, wanted, Format.csv), sight_of(visit)
+    format, sight = known(Format, wanted, Format.csv), visit.sight
     ids = shown_ids() if scope == PAGE else None
     file = written(visit, sight, format, ids)
     day = visit.act.now.date().isoformat()

@@ -15,7 +15,6 @@ from app.queries.register_choices import read_posts
 from app.web.access import Visit, for_roles
 from app.web.entry_people import MEMBER, POST, candidates_for
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import sight_of
 from app.web.my_alerts import found_person
 from app.web.settings_area import ADMINS, pages
 from app.web.typed_form import Form, day_of, sent, was_done
@@ -82,7 +81,7 @@ def leaving_page(visit: Visit, member_id: int, form: Form, day: dt.date | None =
 
 def heirs_of(visit: Visit, member_id: int) -> list[tuple[str, str]]:
     """Who can take over: the others who are there, and the posts."""
-    people = candidates_for(visit, sight_of(visit).in_use)
+    people = candidates_for(visit, visit.sight.in_use)
     found = [(f"{MEMBER}:{one.id}", one.name) for one in people if one.id != member_id]
     posts = read_posts(visit.act.session, visit.act.org)
     return found + [

@@ -17,7 +17,6 @@ from app.queries.trials import read_address, read_last_trial
 from app.queries.watch import patience
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.hypermedia import is_htmx, page_or_fragment
-from app.web.listing import sight_of
 from app.web.navigation import stops_of
 from app.web.settings_area import back_to, pages
 from app.web.typed_form import Form, was_done
@@ -60,7 +59,7 @@ def ask_test_mail(visit: Visit) -> ResponseReturnValue:
 
 def readiness_of(visit: Visit, site_id: int | None = None) -> list[Readiness]:
     """Of the sites in use that the visitor sees; none for a site that is not among them."""
-    sight = sight_of(visit)
+    sight = visit.sight
     if site_id is not None and site_id not in sight.sites:
         return []
     return read_readiness(visit.act.session, sight, visit.place.name, patience(settings()), stops_of(visit), site_id)

@@ -16,7 +16,7 @@ from app.queries import settings as queries
 from app.queries.settings import SiteLine
 from app.web.access import MANAGERS, Visit, for_roles
 from app.web.foreseen import foreseen
-from app.web.listing import asked_number, sight_of
+from app.web.listing import asked_number
 from app.web.settings_area import ADMINS, back_to, form_page, or_404, pages
 from app.web.typed_form import Form, beside, sent, time_of, was_done
 from app.wording import gettext
@@ -36,7 +36,7 @@ def zones() -> list[str]:
 def sites(visit: Visit) -> ResponseReturnValue:
     after = asked_number("after")
     found = queries.sites(visit.act.session, visit.act.org, visit.act.now, after)
-    return render_template("settings/sites.html", visit=visit, found=found, seen=sight_of(visit).sites)
+    return render_template("settings/sites.html", visit=visit, found=found, seen=visit.sight.sites)
 
 
 @pages.get("/o/<slug>/settings/sites/new")

@@ -11,7 +11,6 @@ from app.exports.report.story import LEGEND, SHOWN_ALERTS, SHOWN_DEEDS, read_sto
 from app.queries.report.scope import Asked, Scope
 from app.web import entry
 from app.web.access import READERS, Visit, for_roles
-from app.web.listing import sight_of
 from app.wording import by_own_name, current, gettext, spoken
 
 pages = entry.pages
@@ -21,7 +20,7 @@ pages = entry.pages
 @for_roles(*READERS)
 def story(visit: Visit, subject_id: int) -> ResponseReturnValue:
     """The story as its reader may see it; 404 for an entry that they do not see."""
-    scope = Scope(sight_of(visit), visit.place.timezone, Asked(subject_id=subject_id))
+    scope = Scope(visit.sight, visit.place.timezone, Asked(subject_id=subject_id))
     with spoken(request.args.get("lang") or current().language):
         found = read_story(visit.act.session, scope) or abort(404)
         legend = {name: gettext(words) for name, words in LEGEND.items()}

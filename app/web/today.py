@@ -23,8 +23,7 @@ from app.web.access import MANAGERS, Visit, for_roles
 from app.web.entry_fields import Options
 from app.web.entry_people import candidates_for, responsibles
 from app.web.hypermedia import page_or_fragment
-from app.web.listing import asked_after, asked_site, named, next_page, sight_of
-from app.web.navigation import stops_of
+from app.web.listing import asked_after, asked_site, named, next_page
 from app.web.queue_acts import acts_on, acts_on_unwatched
 from app.web.typed_form import Form
 from app.words import word
@@ -35,8 +34,8 @@ pages = Blueprint("today", __name__)
 @pages.get("/o/<slug>/")
 @for_roles(*MANAGERS)
 def index(visit: Visit) -> ResponseReturnValue:
-    session, sight = visit.act.session, sight_of(visit)
-    board = read_board(session, sight, visit.place.name, patience(settings()), stops_of(visit))
+    session, sight = visit.act.session, visit.sight
+    board = read_board(session, sight, visit.place.name, patience(settings()), visit.frame.stops)
     months = read_months(session, sight, visit.today)
     shown: dict[str, Any] = {"board": board, "queues": NUMBERED, "months": months}
     return page_or_fragment("today/index.html", "today/fragments/_board.html", visit=visit, **shown)
@@ -45,14 +44,14 @@ def index(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/today/missing")
 @for_roles(*MANAGERS)
 def missing(visit: Visit) -> ResponseReturnValue:
-    found = read_missing(visit.act.session, sight_of(visit))
+    found = read_missing(visit.act.session, visit.sight)
     return page_or_fragment("today/missing.html", "today/fragments/_missing.html", visit=visit, missing=found)
 
 
 @pages.get("/o/<slug>/today/unwatched")
 @for_roles(*MANAGERS)
 def unwatched(visit: Visit) -> ResponseReturnValue:
-    sight, asked = sight_of(visit), request.args.get("why", "")
+    sight, asked = visit.sight, request.args.get("why", "")
     if asked and asked not in set(Gap):
         abort(404)
     site_id, gap = asked_site(sight), Gap(asked) if asked else None
@@ -72,7 +71,7 @@ def unwatched(visit: Visit) -> ResponseReturnValue:
 @pages.get("/o/<slug>/today/unreached")
 @for_roles(*MANAGERS)
 def unreached(visit: Visit) -> ResponseReturnValue:
-    sight = sight_of(visit)
+    sight = visit.sight
     found = read_ahead(visit.act.session, sight)
     shown: dict[str, Any] = {"rows": found[:PAGE], "count": len(found), "sites": sight.sites}
     return page_or_fragment("today/unreached.html", "today/fragments/_unreached.html", visit=visit, **shown)
@@ -88,7 +87,7 @@ def waiting(visit: Visit, queue: str) -> ResponseReturnValue:
 
 def queue_page(visit: Visit, queue: Queue, form: Form | None = None, answer_id: int | None = None) -> Response:
     """The list of a queue; after a decision that was refused, with what was typed in the row of that answer."""
-    sight = sight_of(visit)
+    sight = visit.sight
     site_id = asked_site(sight)
     page = read_queue(visit.act.session, sight, queue, site_id, asked_after())
     asked = [row for row in page.rows if row.answer_id is not None]

@@ -26,7 +26,7 @@ from app.web import past
 from app.web.access import READERS, Visit, for_roles
 from app.web.evidence_filters import BACKWARDS, NOT_A_DATE, read_day
 from app.web.hypermedia import go_to, page_or_fragment
-from app.web.listing import named, sight_of
+from app.web.listing import named
 from app.web.papers import SANDBOX, saved_as
 from app.web.typed_form import Form, sent, was_done
 from app.wording import by_own_name, current, gettext, later, ngettext
@@ -56,7 +56,7 @@ def exports(visit: Visit) -> ResponseReturnValue:
 @pages.post("/o/<slug>/evidence/exports")
 @for_roles(*READERS)
 def ask(visit: Visit) -> ResponseReturnValue:
-    form, sight = sent(*FIELDS), sight_of(visit)
+    form, sight = sent(*FIELDS), visit.sight
     asked, format, language = asked_for(visit, sight, form), known_format(form), known_language(form)
     limits = Limits(sorted(sight.sites) if sight.is_limited else None, sorted(sight.kinds) if sight.kinds else None)
 
@@ -72,7 +72,7 @@ def ask(visit: Visit) -> ResponseReturnValue:
 @for_roles(*READERS)
 def export_file(visit: Visit, export_id: int) -> ResponseReturnValue:
     """The file; 404 where there is none that the visitor may see."""
-    found = read_export_file(visit.act.session, sight_of(visit), export_id) or abort(404)
+    found = read_export_file(visit.act.session, visit.sight, export_id) or abort(404)
     format = ReportFormat(found.format)
     response = Response(found.content)
     response.headers["Content-Type"] = MEDIA_TYPES[format]
@@ -84,7 +84,7 @@ def export_file(visit: Visit, export_id: int) -> ResponseReturnValue:
 
 
 def exports_page(visit: Visit, form: Form) -> ResponseReturnValue:
-    sight, session = sight_of(visit), visit.act.session
+    sight, session = visit.sight, visit.act.session
     lines = read_exports(session, sight)
     waits = any(not line.is_over for line in lines)
     entry = entry_of(visit, sight, form.values.get("subject", ""))

@@ -16,6 +16,7 @@ from app.queries.absences import read_summary
 from app.queries.dispatches import read_dispatches
 from app.queries.inbox import read_inbox
 from app.queries.owed import Owed
+from app.queries.sight import read_sight
 from tests import factories
 from tests.ledger.conftest import Watch
 from tests.ledger.test_mail_hours import Mail
@@ -105,7 +106,7 @@ def test_what_the_returned_person_has_taken_up_leaves_the_inbox_of_the_stand_in(
             if says:
                 member = act.session.get_one(Member, (act.org, crew[who]))
                 answers.acknowledge(act, member, register.find_subject(act, "P-1"), says)
-            return len(read_inbox(act.session, act.org, crew["Carla"], act.now))
+            return len(read_inbox(act.session, read_sight(act.session, act.org, crew["Carla"], act.now), crew["Carla"]))
 
     assert seen() == 1
     assert seen("seen") == 1, "said from afar, while away"

@@ -26,7 +26,7 @@ from app.operations import (
 from app.operations.attachments import SentFile
 from app.queries.answer_files import read_sent_files
 from app.queries.facts import read_facts
-from app.queries.inbox import Alert, count_unread, read_inbox
+from app.queries.inbox import Alert, count_unread, new_to, read_inbox
 from app.queries.owed import owed
 from app.queries.queues import Queue, Waiting, read_queue
 from app.queries.sight import read_sight
@@ -80,7 +80,7 @@ class Shift:
 
     def inbox(self, member_id: int) -> list[Alert]:
         with self.acme.acting() as act:
-            return read_inbox(act.session, act.org, member_id, act.now)
+            return read_inbox(act.session, read_sight(act.session, act.org, member_id, act.now), member_id)
 
     def dates(self) -> list[tuple[dt.date, str | None, dt.date | None, int | None]]:
         with self.acme.acting() as act:
@@ -185,9 +185,14 @@ def test_without_a_day_it_was_done_on_the_day_of_the_answer_at_the_site(shift: S
         assert answer_checks.accept(act, answer_id).met_on == march(5)
 
 
+def unread_of(act: Act, member_id: int) -> int:
+    sight, new = read_sight(act.session, act.org, member_id, act.now), act.session.execute(new_to(act.org, member_id))
+    return count_unread(act.session, sight, member_id, list(new.scalars()))
+
+
 def test_what_is_sent_back_is_no_answer_and_its_words_are_in_the_inbox(shift: Shift) -> None:
     shift.say("done", done_on=march(1), file=PHOTO)
-    late = shift.acme.now = shift.acme.now + dt.timedelta(days=13)
+    shift.acme.now += dt.timedelta(days=13)
     shift.tick()
     assert shift.inbox(shift.carla) == []  # Bruno is on it, so nobody above is told.
     answer_id = shift.check()
@@ -195,11 +200,11 @@ def test_what_is_sent_back_is_no_answer_and_its_words_are_in_the_inbox(shift: Sh
         answer_checks.send_back(act, answer_id, " ", shift.ana)
     claim_id = shift.inbox(shift.bruno)[0].claim_id
     with shift.acme.acting() as act:
-        assert count_unread(act.session, act.org, shift.bruno, late) == 1  # He has not opened it yet.
+        assert unread_of(act, shift.bruno) == 1  # He has not opened it yet.
         answers.open_claim(act, shift.bruno, claim_id)
-        assert count_unread(act.session, act.org, shift.bruno, late) == 0
+        assert unread_of(act, shift.bruno) == 0
         answer_checks.send_back(act, answer_id, WORDS, shift.ana)
-        assert count_unread(act.session, act.org, shift.bruno, late) == 1
+        assert unread_of(act, shift.bruno) == 1
     assert shift.event("answer_sent_back")["note"].keys() == {"sha256"}, "the words are beside the trail"
     [told] = shift.inbox(shift.bruno)
     assert told.mine is None

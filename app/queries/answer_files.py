@@ -6,13 +6,13 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import Select, and_, select
 from sqlalchemy.orm import Session
 
 from app.domain.media import SHOWN
 from app.models import Acknowledgement, Attachment, Member, NotificationLedger
+from app.queries.together import Asked, Found
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,18 @@ class AnswerFile:
 
 def read_answer_files(session: Session, org: int, answer_ids: Collection[int]) -> Mapping[int, Sequence[AnswerFile]]:
     """By answer, its files."""
-    one, found = Attachment, defaultdict[int, list[AnswerFile]](list)
+    return answer_files_of(session.execute(answer_files_asked(org, answer_ids))) if answer_ids else {}
+
+
+def answer_files_asked(org: int, answer_ids: Collection[int] | Select[int]) -> Asked:
+    """The select whose result `answer_files_of` takes."""
+    one = Attachment
     columns = (one.id, one.acknowledgement_id, one.file_name, one.media_type, one.size, one.dropped_at.is_not(None))
-    query = select(*columns).where(one.org_id == org, one.acknowledgement_id.in_(answer_ids)).order_by(one.id)
-    rows: Sequence[Any] = session.execute(query).all() if answer_ids else ()
+    return select(*columns).where(one.org_id == org, one.acknowledgement_id.in_(answer_ids)).order_by(one.id)
+
+
+def answer_files_of(rows: Found) -> Mapping[int, Sequence[AnswerFile]]:
+    found = defaultdict[int, list[AnswerFile]](list)
     for row in rows:
         found[row.acknowledgement_id].append(AnswerFile(*row))
     return found
@@ -55,8 +63,13 @@ class SentFile:
 
 def read_sent_files(session: Session, org: int, subject_id: int) -> Sequence[SentFile]:
     """Those of the entry, the last one first, also of answers that stand no more."""
+    return [SentFile(*row) for row in session.execute(sent_files_asked(org, subject_id))]
+
+
+def sent_files_asked(org: int, subject_id: int) -> Asked:
+    """The select whose rows are SentFile."""
     answer, claim = Acknowledgement, NotificationLedger
-    query = (
+    return (
         select(Attachment.id, Attachment.file_name, Member.name, answer.acknowledged_at)
         .join(answer, and_(answer.org_id == org, answer.id == Attachment.acknowledgement_id))
         .join(claim, and_(claim.org_id == org, claim.id == answer.claim_id))
@@ -64,4 +77,3 @@ def read_sent_files(session: Session, org: int, subject_id: int) -> Sequence[Sen
         .where(Attachment.org_id == org, Attachment.dropped_at.is_(None), claim.subject_id == subject_id)
         .order_by(Attachment.id.desc())
     )
-    return [SentFile(*row) for row in session.execute(query)]

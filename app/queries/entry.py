@@ -15,11 +15,14 @@ from app.domain.acts import InForce, Status
 from app.domain.thresholds import in_order
 from app.models import AuditEvent, Kind, Member, Obligation, SitePost, Subject
 from app.queries import watched
-from app.queries.answer_files import SentFile, read_sent_files
-from app.queries.facts import Reach, read_register_and_people
-from app.queries.papers import Paper, read_papers
-from app.queries.register import Line, read_line
+from app.queries.answer_files import SentFile, sent_files_asked
+from app.queries.facts import People, Register, both_of, facts_asked, facts_of
+from app.queries.last_alerts import last_alerts_asked, last_alerts_of
+from app.queries.papers import Paper, papers_asked, papers_of
+from app.queries.reach import Reach
+from app.queries.register import Line, line_asked, line_of
 from app.queries.sight import Sight, SiteDay
+from app.queries.together import Asked, Found, together
 from app.queries.watched import Gap
 
 PARTS_SHOWN = 200  # More parts than any permit has conditions.
@@ -136,24 +139,33 @@ class Entry:
 
 
 def read_entry(session: Session, sight: Sight, subject_id: int) -> Entry | None:
-    """The entry, or None where there is none that the person may see."""
-    line = read_line(session, sight, subject_id)
+    """The entry, or None where there is none that the person may see. All of it is asked for at once."""
+    org = sight.org
+    asked = (
+        line_asked(sight, subject_id), _facts(sight, subject_id), last_alerts_asked(org, [subject_id]),
+        _deadlines_asked(org, subject_id), _filings_asked(org, subject_id), *papers_asked(org, subject_id),
+        sent_files_asked(org, subject_id), _parts(sight, subject_id), _post_holders_asked(org, subject_id),
+    )  # fmt: skip
+    found, facts, told, deadlines, filings, papers, files, sent, parts, holders, *bare = together(
+        session, *asked, *facts_asked(org, [subject_id])
+    )
+    line = line_of(found, sight)
     if line is None:
         return None
-    facts = session.execute(_facts(sight, subject_id)).one()._mapping
-    site = sight.sites[facts["site_id"]]
-    gap, rules = _watch(session, sight, subject_id)
+    known = facts.one()._mapping
+    site = sight.sites[known["site_id"]]
+    gap, rules = _watch(sight, *both_of(facts_of(bare)))
     return Entry(
-        line=line,
+        line=replace(line, last_alert=last_alerts_of(told).get(subject_id), gap=gap),
         site=site,
-        deadlines=_deadlines(session, sight.org, subject_id),
-        papers=read_papers(session, sight.org, subject_id),
-        sent_files=read_sent_files(session, sight.org, subject_id),
-        parts=_parts(session, sight, subject_id),
-        post_holders=_post_holders(session, sight.org, site, facts["owner_post_id"]),
+        deadlines=_deadlines(deadlines, filings),
+        papers=papers_of(papers, files),
+        sent_files=[SentFile(*row) for row in sent],
+        parts=[(row.id, row.reference, row.title) for row in parts],
+        post_holders=_post_holders(holders, site.today),
         watching=rules,
         gap=gap,
-        **{name: value for name, value in facts.items() if name != "site_id"},
+        **{name: value for name, value in known.items() if name != "site_id"},
     )
 
 
@@ -174,9 +186,9 @@ def _facts(sight: Sight, subject_id: int) -> Any:
     )
 
 
-def _deadlines(session: Session, org: int, subject_id: int) -> list[Deadline]:
+def _deadlines_asked(org: int, subject_id: int) -> Asked:
     one, closer, whole = Obligation, Member, aliased(Obligation)
-    query = (
+    return (
         select(
             one.id, one.due_on, one.first_due_on, one.met_on, one.closed_at, closer.name, one.outcome, one.reason,
             one.note, one.filed_on, one.filed_reference, one.in_force_meanwhile, one.ask_again_on,
@@ -187,50 +199,53 @@ def _deadlines(session: Session, org: int, subject_id: int) -> list[Deadline]:
         .where(one.org_id == org, one.subject_id == subject_id)
         .order_by(one.due_on)
     )  # fmt: skip
-    found = [Deadline(*tuple(row)) for row in session.execute(query)]
-    entered = _filings_entered(session, org, subject_id) if any(one.filed_on for one in found) else {}
-    return [replace(one, filing_entered_at=entered.get(one.id)) for one in found]
 
 
-def _filings_entered(session: Session, org: int, subject_id: int) -> dict[int, dt.datetime]:
-    """By deadline, when its last filing was noted; only the trail remembers that. A correction begins none."""
-    query = select(AuditEvent.at, AuditEvent.detail).where(
-        AuditEvent.org_id == org, AuditEvent.subject_id == subject_id, AuditEvent.type == "obligation_filed"
-    )
+def _filings_asked(org: int, subject_id: int) -> Asked:
+    of_entry = (AuditEvent.org_id == org, AuditEvent.subject_id == subject_id, AuditEvent.type == "obligation_filed")
+    return select(AuditEvent.at, AuditEvent.detail).where(*of_entry).order_by(AuditEvent.id)
+
+
+def _deadlines(found: Found, filings: Found) -> list[Deadline]:
+    """Each with the instant at which its last filing was noted; only the trail has that. A correction begins none."""
     entered: dict[int, dt.datetime] = {}
-    for at, detail in session.execute(query.order_by(AuditEvent.id)):
+    for at, detail in filings:
         if detail["old"]["filed_on"] is None or detail["old"]["filing_ended_on"] is not None:
             entered[detail["obligation_id"]] = at
-    return entered
+    return [Deadline(*(*row, entered.get(row.id))) for row in found]
 
 
-def _parts(session: Session, sight: Sight, subject_id: int) -> list[tuple[int, str, str]]:
+def _parts(sight: Sight, subject_id: int) -> Asked:
     query = (
         select(Subject.id, Subject.reference, Subject.title)
         .where(Subject.org_id == sight.org, Subject.part_of_id == subject_id, sight.covers(Subject))
         .order_by(Subject.reference_key, Subject.id)
     )
-    return [(row.id, row.reference, row.title) for row in session.execute(query.limit(PARTS_SHOWN))]
+    return query.limit(PARTS_SHOWN)
 
 
-def _post_holders(session: Session, org: int, site: SiteDay, post_id: int | None) -> list[str]:
-    """Who holds the post at the site today."""
-    if post_id is None or site.today is None:
-        return []
-    held, today = SitePost, site.today
-    query = (
-        select(Member.name)
+def _post_holders_asked(org: int, subject_id: int) -> Asked:
+    held, at_site = SitePost, (Subject.site_id == SitePost.site_id) & (Subject.owner_post_id == SitePost.post_id)
+    return (
+        select(Member.name, held.from_on, held.until_on)
         .join(held, and_(held.org_id == org, held.member_id == Member.id))
-        .where(Member.org_id == org, held.site_id == site.id, held.post_id == post_id, held.from_on <= today)
-        .where(held.until_on.is_(None) | (held.until_on >= today))
+        .join(Subject, and_(Subject.org_id == org, at_site))
+        .where(Member.org_id == org, Subject.id == subject_id)
         .order_by(Member.name)
     )
-    return list(session.execute(query).scalars())
 
 
-def _watch(session: Session, sight: Sight, subject_id: int) -> tuple[Gap | None, list[Watching]]:
+def _post_holders(found: Found, today: dt.date | None) -> list[str]:
+    """Who holds the post that is responsible, at the site, today."""
+    return [
+        row.name
+        for row in found
+        if today is not None and row.from_on <= today and (row.until_on is None or row.until_on >= today)
+    ]
+
+
+def _watch(sight: Sight, register: Register, people: People) -> tuple[Gap | None, list[Watching]]:
     """Why nobody watches the entry, if nobody does; and the rules in force that are about it."""
-    register, people = read_register_and_people(session, sight.org, [subject_id])
     (subject,) = register.subjects
     judge = watched.Judge(register, people, sight.now)
     gap = None if subject.status == Status.archived else judge.gap_of(subject)

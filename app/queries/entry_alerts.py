@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import and_, func, select, tuple_
 from sqlalchemy.orm import Session, aliased
@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session, aliased
 from app.domain.delivery import TOLD, Reason, Resolution, Standing
 from app.domain.thresholds import asked_on, sharpest_first
 from app.models import Acknowledgement, AlertRule, Delivery, Member, NotificationLedger, Post
-from app.queries.answer_files import AnswerFile, read_answer_files
+from app.queries.answer_files import AnswerFile, answer_files_asked, answer_files_of
 from app.queries.places import in_places
+from app.queries.together import Asked, Found, together
 
+Made = TypeVar("Made")
 Family = tuple[int, dt.date, bool]  # A rule, a due date, and whether the alerts are follow-ups of its filing.
 SHOWN_AT_ONCE = 25  # Alerts on the page of an entry; each is several lines.
 
@@ -112,30 +114,39 @@ def read_alerts(session: Session, org: int, subject_id: int, before: int | None 
         query = query.where(tuple_(*key) < tuple_(*last)) if last else query
     rows = session.execute(query).all()
     shown = rows[:SHOWN_AT_ONCE]
-    ids = [row.id for row in shown]
-    messages, replies = _messages(session, org, ids), _replies(session, org, ids)
-    covering = _covering(session, org, subject_id, {row.due_on for row in shown if row.reason == Reason.sharper})
-    alerts = []
-    for row in shown:
+    return AlertPage(_told(session, org, subject_id, shown), shown[-1].id if len(rows) > SHOWN_AT_ONCE else None)
+
+
+def _told(session: Session, org: int, subject_id: int, rows: Sequence[Any]) -> list[Alert]:
+    """Each of the alerts with its messages, its answers and what covers it, all asked for at once."""
+    ids, covered = [row.id for row in rows], {row.due_on for row in rows if row.reason == Reason.sharper}
+    asked = (_messages(org, ids), _replies(org, ids), _files(org, ids), _standing(org, subject_id, covered))
+    told, said, files, standing = together(session, *asked)
+    messages, replies = by_claim(told, lambda row: Message(*row[1:])), replies_of(said, answer_files_of(files))
+    covering, alerts = _covering(standing), []
+    for row in rows:
         facts = {name: value for name, value in row._mapping.items() if name != "rule_id"}
         covered_by = (
             covering.get((row.rule_id, row.due_on, is_follow_up(row))) if row.reason == Reason.sharper else None
         )
         alerts.append(Alert(**facts, covered_by=covered_by, messages=messages[row.id], replies=replies[row.id]))
-    return AlertPage(alerts, shown[-1].id if len(rows) > SHOWN_AT_ONCE else None)
+    return alerts
 
 
-def _covering(session: Session, org: int, subject_id: int, due_ons: Collection[dt.date]) -> dict[Family, str]:
-    """By family, the sharpest notice that stands: what covers the milder ones."""
+def _standing(org: int, subject_id: int, due_ons: Collection[dt.date]) -> Asked:
     claim = NotificationLedger
-    query = select(claim.rule_id, claim.due_on, claim.threshold, claim.crossed_on).where(
+    return select(claim.rule_id, claim.due_on, claim.threshold, claim.crossed_on).where(
         claim.org_id == org,
         claim.subject_id == subject_id,
         claim.due_on.in_(due_ons),
         claim.standing == Standing.open,
     )
+
+
+def _covering(standing: Found) -> dict[Family, str]:
+    """By family, the sharpest notice that stands: what covers the milder ones."""
     sharpest: dict[Family, tuple[tuple[int, int, str], str]] = {}
-    for row in session.execute(query) if due_ons else ():
+    for row in standing:
         order = (sharpest_first(row.threshold, row.crossed_on), row.threshold)
         key = (row.rule_id, row.due_on, is_follow_up(row))
         sharpest[key] = min(order, sharpest.get(key, order))
@@ -146,8 +157,8 @@ def is_follow_up(row: Any) -> bool:
     return asked_on(row.threshold) is not None
 
 
-def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Message]]:
-    query: Any = (
+def _messages(org: int, claim_ids: Sequence[int]) -> Asked:
+    return (
         select(
             Delivery.claim_id, Member.name, Delivery.channel, Delivery.because, in_places().label("covers"),
             Delivery.state, Delivery.reason, Delivery.delivered_at, Delivery.seen_at, Delivery.resolution,
@@ -156,15 +167,27 @@ def _messages(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdi
         .where(Delivery.org_id == org, Delivery.claim_id.in_(claim_ids))
         .order_by(Member.name, Delivery.channel, Delivery.id)
     )  # fmt: skip
-    found: defaultdict[int, list[Message]] = defaultdict(list)
-    for row in session.execute(query):
-        found[row.claim_id].append(Message(*row[1:]))
+
+
+def by_claim(rows: Found, made: Callable[[Any], Made]) -> defaultdict[int, list[Made]]:
+    found: defaultdict[int, list[Made]] = defaultdict(list)
+    for row in rows:
+        found[row.claim_id].append(made(row))
     return found
 
 
-def _replies(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdict[int, list[Reply]]:
+def replies_of(rows: Found, files: Mapping[int, Sequence[AnswerFile]]) -> defaultdict[int, list[Reply]]:
+    return by_claim(rows, lambda row: Reply(*(*row[2:], files.get(row.id, ()))))
+
+
+def _files(org: int, claim_ids: Sequence[int]) -> Asked:
+    said = Acknowledgement
+    return answer_files_asked(org, select(said.id).where(said.org_id == org, said.claim_id.in_(claim_ids)))
+
+
+def _replies(org: int, claim_ids: Sequence[int]) -> Asked:
     said, hers = Acknowledgement, aliased(Member)
-    query: Any = (
+    return (
         select(
             said.claim_id, said.id, Member.name, said.answer, said.acknowledged_at, said.until_on, said.done_on,
             said.note, said.taken_back_at, said.sent_back_at, said.sent_back_note, said.accepted_at,
@@ -176,9 +199,3 @@ def _replies(session: Session, org: int, claim_ids: Sequence[int]) -> defaultdic
         .where(said.org_id == org, said.claim_id.in_(claim_ids))
         .order_by(said.acknowledged_at, said.id)
     )  # fmt: skip
-    rows = session.execute(query).all()
-    files = read_answer_files(session, org, [row.id for row in rows])
-    found: defaultdict[int, list[Reply]] = defaultdict(list)
-    for row in rows:
-        found[row.claim_id].append(Reply(*(*row[2:], files.get(row.id, ()))))
-    return found

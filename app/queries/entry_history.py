@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 
 from app.models import AuditEvent
 from app.queries.names import NAMED, Names, member_in, read_names
-from app.queries.personal import read_personal
+from app.queries.personal import known_of, personal_asked
+from app.queries.together import together
 
 EVENTS_AT_ONCE = 50
 
@@ -55,15 +56,15 @@ def read_history(session: Session, org: int, subject_id: int, before: int | None
     )
     if before is not None:
         query = query.where(event.id < before)
-    rows = session.execute(query).all()
-    known = read_personal(session, org, [row.id for row in rows])
+    events, personal = together(session, query, personal_asked(org, query.with_only_columns(event.id)))
+    rows, known = events.all(), known_of(personal)
     found = [replace(Event(*row), detail=known.in_words(row.id, row.detail)) for row in rows]
     shown = found[:EVENTS_AT_ONCE]
     return History(shown, names_of(session, org, shown), shown[-1].id if len(found) > EVENTS_AT_ONCE else None)
 
 
 def names_of(session: Session, org: int, events: Sequence[Event]) -> Names:
-    """One look for each table, however many events there are."""
+    """One look, however many events there are."""
     wanted = defaultdict[str, set[int]](set)
     for event in events:
         _collect(event.detail, wanted)

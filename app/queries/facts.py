@@ -7,7 +7,6 @@ is wanted, since the owed check must not share a mistake with the scan (law 6).
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -42,7 +41,7 @@ from app.models import (
     Subject,
 )
 from app.models.answered import HANDED_OVER
-from app.queries.together import together
+from app.queries.together import Asked, Found, together
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -278,29 +277,25 @@ class Facts:
 
 
 # The lists of what is small beside the entries, by the table and the row of each.
-RULES: Mapping[str, tuple[type[Base], type[Any]]] = MappingProxyType(
-    {
-        "sites": (Site, SiteRow),
-        "rules": (AlertRule, RuleRow),
-        "thresholds": (RuleThreshold, ThresholdRow),
-        "rule_kinds": (RuleKind, RuleKindRow),
-        "rule_sites": (RuleSite, RuleSiteRow),
-        "rule_subjects": (RuleSubject, RuleSubjectRow),
-        "days_off": (DayOff, DayOffRow),
-    }
-)
-PEOPLE: Mapping[str, tuple[type[Base], type[Any]]] = MappingProxyType(
-    {
-        "members": (Member, MemberRow),
-        "accounts": (Account, AccountRow),
-        "member_sites": (MemberSite, MemberSiteRow),
-        "member_kinds": (MemberKind, MemberKindRow),
-        "posts": (Post, PostRow),
-        "site_posts": (SitePost, SitePostRow),
-        "recipients": (RuleRecipient, RecipientRow),
-        "absences": (Absence, AbsenceRow),
-    }
-)
+RULES: Mapping[str, tuple[type[Base], type[Any]]] = {
+    "sites": (Site, SiteRow),
+    "rules": (AlertRule, RuleRow),
+    "thresholds": (RuleThreshold, ThresholdRow),
+    "rule_kinds": (RuleKind, RuleKindRow),
+    "rule_sites": (RuleSite, RuleSiteRow),
+    "rule_subjects": (RuleSubject, RuleSubjectRow),
+    "days_off": (DayOff, DayOffRow),
+}
+PEOPLE: Mapping[str, tuple[type[Base], type[Any]]] = {
+    "members": (Member, MemberRow),
+    "accounts": (Account, AccountRow),
+    "member_sites": (MemberSite, MemberSiteRow),
+    "member_kinds": (MemberKind, MemberKindRow),
+    "posts": (Post, PostRow),
+    "site_posts": (SitePost, SitePostRow),
+    "recipients": (RuleRecipient, RecipientRow),
+    "absences": (Absence, AbsenceRow),
+}
 
 
 def read_facts(session: Session, org: int) -> Facts:
@@ -337,13 +332,30 @@ def read_people(session: Session, org: int) -> People:
 
 
 def read_register_and_people(session: Session, org: int, subject_ids: Ids | None = None) -> tuple[Register, People]:
-    """Both, in three statements: what grows with the register is asked for by itself."""
-    small = _small(session, org, {**RULES, **PEOPLE})
-    entries = _entries(session, org, subject_ids)
-    return (
-        Register(**{name: small[name] for name in RULES}, **entries),
-        People(**{name: small[name] for name in PEOPLE}),
-    )
+    """Both, in three statements: what grows with the register is asked for by itself. Of a few entries in one."""
+    if subject_ids is None:
+        return both_of(_small(session, org, {**RULES, **PEOPLE}) | _entries(session, org, None))
+    return both_of(facts_of(together(session, *facts_asked(org, subject_ids))))
+
+
+def facts_asked(org: int, subject_ids: Ids) -> list[Asked]:
+    """The selects whose results `facts_of` takes: all about these entries."""
+    return [
+        *(_rows_of(org, table, row) for table, row in {**RULES, **PEOPLE}.values()),
+        _rows_of(org, Subject, SubjectRow, {"id": subject_ids}),
+        _rows_of(org, Obligation, ObligationRow, {"subject_id": subject_ids}),
+    ]
+
+
+def facts_of(found: Iterable[Found]) -> dict[str, list[Any]]:
+    kinds = {name: row for name, (_, row) in {**RULES, **PEOPLE}.items()}
+    kinds |= {"subjects": SubjectRow, "obligations": ObligationRow}
+    return {name: [row(*values) for values in rows] for (name, row), rows in zip(kinds.items(), found, strict=True)}
+
+
+def both_of(lists: Mapping[str, list[Any]]) -> tuple[Register, People]:
+    register = Register(**{name: rows for name, rows in lists.items() if name not in PEOPLE})
+    return register, People(**{name: lists[name] for name in PEOPLE})
 
 
 def _small(session: Session, org: int, tables: Mapping[str, tuple[type[Base], type[Any]]]) -> dict[str, list[Any]]:
@@ -386,45 +398,3 @@ def _rows_of(
         if ids is not None:
             statement = statement.where(columns[name].in_(ids))
     return statement
-
-
-class Reach:
-    """Which rules in force reach a subject: by kind, by site and by entry, where no row of a sort means all."""
-
-    def __init__(self, register: Register) -> None:
-        self._kinds = _sets((row.rule_id, row.kind_id) for row in register.rule_kinds)
-        self._sites = _sets((row.rule_id, row.site_id) for row in register.rule_sites)
-        named = _sets((row.rule_id, row.subject_id) for row in register.rule_subjects)
-        in_force = [rule for rule in register.rules if rule.is_active and rule.archived_at is None]
-        self._in_force, self._named = in_force, named
-        self._general = [rule for rule in in_force if rule.id not in named]
-        self._special: defaultdict[int, list[RuleRow]] = defaultdict(list)
-        for rule in in_force:
-            for subject_id in named.get(rule.id, ()):
-                self._special[subject_id].append(rule)
-        self._found: dict[tuple[int, int], list[RuleRow]] = {}
-
-    def rules_for(self, subject: SubjectRow) -> list[RuleRow]:
-        place = (subject.kind_id, subject.site_id)
-        if place not in self._found:
-            self._found[place] = [rule for rule in self._general if self._covers(rule, *place)]
-        return self._found[place] + [rule for rule in self._special.get(subject.id, ()) if self._covers(rule, *place)]
-
-    def rules_at(self, site_id: int, subject_ids: Collection[int]) -> list[RuleRow]:
-        """The rules in force that are about this site, with these entries, whatever their kinds."""
-        return [
-            rule
-            for rule in self._in_force
-            if site_id in self._sites.get(rule.id, {site_id})
-            and (rule.id not in self._named or not self._named[rule.id].isdisjoint(subject_ids))
-        ]
-
-    def _covers(self, rule: RuleRow, kind_id: int, site_id: int) -> bool:
-        return kind_id in self._kinds.get(rule.id, {kind_id}) and site_id in self._sites.get(rule.id, {site_id})
-
-
-def _sets(pairs: Iterable[tuple[int, int]]) -> dict[int, set[int]]:
-    grouped: defaultdict[int, set[int]] = defaultdict(set)
-    for key, value in pairs:
-        grouped[key].add(value)
-    return dict(grouped)

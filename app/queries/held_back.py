@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.acts import Answer
 from app.models import Acknowledgement, Member, NotificationLedger, Obligation
+from app.queries.together import together
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,6 @@ def held_back(session: Session, org: int, subject_id: int, today: dt.date) -> li
     said, claim = Acknowledgement, NotificationLedger
     of_subject = (Obligation.org_id == org, Obligation.subject_id == subject_id, Obligation.closed_at.is_(None))
     is_filed = and_(Obligation.filed_on.is_not(None), Obligation.filing_ended_on.is_(None))
-    found = {
-        due_on: HeldBack(due_on) for due_on in session.scalars(select(Obligation.due_on).where(*of_subject, is_filed))
-    }
     on_it = or_(said.answer == Answer.done, and_(said.answer == Answer.on_it, said.until_on >= today))
     query = (
         select(Obligation.due_on, Member.name, said.until_on)
@@ -38,5 +36,6 @@ def held_back(session: Session, org: int, subject_id: int, today: dt.date) -> li
         .where(*of_subject, said.taken_back_at.is_(None), said.sent_back_at.is_(None), on_it)
         .order_by(said.acknowledged_at, said.id)
     )
-    found |= {row.due_on: HeldBack(*row) for row in session.execute(query)}
+    filed, on_them = together(session, select(Obligation.due_on).where(*of_subject, is_filed), query)
+    found = {due_on: HeldBack(due_on) for due_on in filed.scalars()} | {row.due_on: HeldBack(*row) for row in on_them}
     return [one for _, one in sorted(found.items())]

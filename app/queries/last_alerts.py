@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.delivery import Standing
 from app.models import Acknowledgement, Member, NotificationLedger
+from app.queries.together import Asked, Found
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class LastAlert:
 
 def read_last_alerts(session: Session, org: int, subject_ids: Collection[int]) -> dict[int, LastAlert]:
     """The last alert of each of these entries that has one."""
+    return last_alerts_of(session.execute(last_alerts_asked(org, subject_ids)))
+
+
+def last_alerts_asked(org: int, subject_ids: Collection[int]) -> Asked:
+    """The select whose result `last_alerts_of` takes."""
     claim = NotificationLedger
     latest = (
         select(claim)
@@ -50,10 +56,11 @@ def read_last_alerts(session: Session, org: int, subject_ids: Collection[int]) -
         .order_by(told.c.obligation_id, Acknowledgement.acknowledged_at.desc(), Acknowledgement.id.desc())
         .subquery("answers")
     )
-    rows = session.execute(
-        select(
-            latest.c.subject_id, latest.c.id, latest.c.threshold, latest.c.claimed_at, latest.c.delivered_at,
-            answers.c.name, answers.c.answer, answers.c.until_on,
-        ).outerjoin(answers, answers.c.obligation_id == latest.c.obligation_id)
-    )  # fmt: skip
+    return select(
+        latest.c.subject_id, latest.c.id, latest.c.threshold, latest.c.claimed_at, latest.c.delivered_at,
+        answers.c.name, answers.c.answer, answers.c.until_on,
+    ).outerjoin(answers, answers.c.obligation_id == latest.c.obligation_id)  # fmt: skip
+
+
+def last_alerts_of(rows: Found) -> dict[int, LastAlert]:
     return {subject_id: LastAlert(*values) for subject_id, *values in rows}

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from dateutil.relativedelta import relativedelta
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
 from app.domain.acts import Status
 from app.domain.calendars import DAY
 from app.models import Obligation, Site, Subject
 from app.queries.sight import Sight
+from app.queries.together import Asked, Found
 
 MONTHS = 12
 
@@ -27,12 +27,12 @@ class Month:
     count: int
 
 
-def read_months(session: Session, sight: Sight, today: dt.date) -> Sequence[Month]:
-    """The open deadlines of watched entries that are seen, by month; `today` is the organisation's own date."""
+def months_asked(sight: Sight, today: dt.date) -> Asked:
+    """The select whose result `months_of` takes: the open deadlines of watched entries that are seen, by month."""
     start = today.replace(day=1)
     end = start + relativedelta(months=MONTHS)
     month = func.date_trunc("month", Obligation.due_on).cast(Obligation.due_on.type)
-    query = (
+    return (
         select(month, func.count())
         .join(Subject, (Subject.org_id == Obligation.org_id) & (Subject.id == Obligation.subject_id))
         .join(Site, (Site.org_id == Subject.org_id) & (Site.id == Subject.site_id))
@@ -47,6 +47,11 @@ def read_months(session: Session, sight: Sight, today: dt.date) -> Sequence[Mont
         )
         .group_by(month)
     )
-    counts: dict[dt.date, int] = dict(session.execute(query).all())
+
+
+def months_of(asked: Found, today: dt.date) -> Sequence[Month]:
+    """The next twelve; `today` is the organisation's own date."""
+    counts: dict[dt.date, int] = {row[0]: row[1] for row in asked}
+    start = today.replace(day=1)
     firsts = [start + relativedelta(months=number) for number in range(MONTHS)]
     return [Month(max(first, today), first + relativedelta(months=1) - DAY, counts.get(first, 0)) for first in firsts]

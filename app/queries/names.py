@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, true
 from sqlalchemy.orm import Session
 
 from app.models import AlertRule, Base, Kind, Member, Obligation, Post, Site
+from app.queries.together import together
 
 # Under which words the details of events name a row, and of which table.
 NAMED: Mapping[str, type[Base]] = {
@@ -69,21 +70,25 @@ def member_in(actor: str) -> int | None:
 
 
 def read_names(session: Session, org: int, wanted: Mapping[str, Collection[int]]) -> Names:
-    """The names of these ids, each under a word that means its table: one look for each table."""
+    """The names of these ids, each under a word that means its table: all in one look."""
     ids: dict[type[Base], set[int]] = {}
     for word, numbers in wanted.items():
         ids.setdefault(NAMED[word], set()).update(numbers)
-    return Names({table: _look_up(session, org, table, numbers) for table, numbers in ids.items() if numbers})
+    return _look_up(session, org, {table: numbers for table, numbers in ids.items() if numbers})
 
 
 def read_names_of_entries(session: Session, org: int) -> Names:
     """Whatever an entry may name: all people, posts, kinds and sites."""
-    tables = [NAMED[word] for word in OF_FACTS]
-    return Names({table: _look_up(session, org, table, None) for table in tables})
+    return _look_up(session, org, {NAMED[word]: None for word in OF_FACTS})
 
 
-def _look_up(session: Session, org: int, table: Any, ids: Collection[int] | None) -> dict[int, str]:
-    query = select(table.id, TEXT_OF[table]).where(table.org_id == org)
-    if ids is not None:
-        query = query.where(table.id.in_(ids))
-    return {number: str(text) for number, text in session.execute(query)}
+def _look_up(session: Session, org: int, wanted: Mapping[Any, Collection[int] | None]) -> Names:
+    """All tables in one look; None: every row of the table."""
+    if not wanted:
+        return Names()
+    asked = [
+        select(table.id, TEXT_OF[table]).where(table.org_id == org, true() if ids is None else table.id.in_(ids))
+        for table, ids in wanted.items()
+    ]
+    found = zip(wanted, together(session, *asked), strict=True)
+    return Names({table: {row[0]: str(row[1]) for row in rows} for table, rows in found})

@@ -24,11 +24,11 @@ from app.queries.facts import (
     DeliveryRow,
     Facts,
     ObligationRow,
-    Reach,
     RuleRow,
     SiteRow,
     SubjectRow,
 )
+from app.queries.reach import Reach
 from app.queries.watched import Audience, is_reachable
 
 PASSED_ON = frozenset({Answer.not_mine, Answer.help})  # Whoever says so does nothing about it: somebody else must.

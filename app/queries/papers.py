@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, aliased
 from app.domain.folding import fold_reference
 from app.models import Acknowledgement, Attachment, Document, Member, NotificationLedger, Subject
 from app.queries.sight import Sight
+from app.queries.together import Asked, Found, together
 
 LAST_CHARACTER = "\U0010ffff"  # Behind every text that begins alike.
 
@@ -84,6 +85,11 @@ class Content:
 
 def read_papers(session: Session, org: int, subject_id: int) -> list[Paper]:
     """The papers of an entry that the person may see, the last one first."""
+    return papers_of(*together(session, *papers_asked(org, subject_id)))
+
+
+def papers_asked(org: int, subject_id: int) -> tuple[Asked, Asked]:
+    """The selects whose results `papers_of` takes: the papers, and their files."""
     one, before, later, adder, remover = (
         Document,
         aliased(Document),
@@ -104,31 +110,23 @@ def read_papers(session: Session, org: int, subject_id: int) -> list[Paper]:
         .where(one.org_id == org, one.subject_id == subject_id)
         .order_by(one.id.desc())
     )  # fmt: skip
-    rows: Sequence[Any] = session.execute(query).all()
-    files = _files(session, org, [row.id for row in rows])
-    return [Paper(*(*row, files.get(row.id, ()))) for row in rows]
+    file = Attachment
+    columns = (
+        file.id, file.document_id, file.file_name, file.media_type, file.size, file.sha256, file.dropped_at.is_not(None)
+    )  # fmt: skip
+    files = select(*columns).join(one, and_(one.org_id == org, one.id == file.document_id))
+    return query, files.where(file.org_id == org, one.subject_id == subject_id).order_by(file.id)
+
+
+def papers_of(papers: Found, files: Found) -> list[Paper]:
+    of_paper = defaultdict[int, list[File]](list)
+    for row in files:
+        of_paper[row.document_id].append(File(*row))
+    return [Paper(*(*row, of_paper.get(row.id, ()))) for row in papers]
 
 
 def _replaces(org: int, later: type[Document], one: type[Document]) -> ColumnElement[bool]:
     return and_(later.org_id == org, later.replaces_id == one.id, later.withdrawn_at.is_(None))
-
-
-def _files(session: Session, org: int, document_ids: Collection[int]) -> Mapping[int, Sequence[File]]:
-    one, found = Attachment, defaultdict[int, list[File]](list)
-    columns = (
-        one.id,
-        one.document_id,
-        one.file_name,
-        one.media_type,
-        one.size,
-        one.sha256,
-        one.dropped_at.is_not(None),
-    )
-    query = select(*columns).where(one.org_id == org, one.document_id.in_(document_ids)).order_by(one.id)
-    rows: Sequence[Any] = session.execute(query).all()
-    for row in rows:
-        found[row.document_id].append(File(*row))
-    return found
 
 
 def read_file(session: Session, sight: Sight, subject_id: int, attachment_id: int) -> Content | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from app.models import AuditPersonal
+from app.queries.together import Asked, Found
 
 ERASED = "erased"
 
@@ -32,6 +33,14 @@ def is_veiled(value: Any) -> bool:
 
 
 def read_personal(session: Session, org: int, event_ids: Sequence[int]) -> Known:
+    return known_of(session.execute(personal_asked(org, event_ids)))
+
+
+def personal_asked(org: int, event_ids: Sequence[int] | Select[int]) -> Asked:
+    """The select whose result `known_of` takes."""
     columns = (AuditPersonal.event_id, AuditPersonal.name, AuditPersonal.value)
-    query = select(*columns).where(AuditPersonal.org_id == org, AuditPersonal.event_id.in_(event_ids))
-    return Known({(row.event_id, row.name): row.value for row in session.execute(query)})
+    return select(*columns).where(AuditPersonal.org_id == org, AuditPersonal.event_id.in_(event_ids))
+
+
+def known_of(rows: Found) -> Known:
+    return Known({(row.event_id, row.name): row.value for row in rows})

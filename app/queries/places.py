@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, any_, func, literal, select
+from sqlalchemy import ColumnElement, Text, any_, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import aliased
 
@@ -18,7 +18,7 @@ IN_PLACES = """(
 def in_places() -> ColumnElement[str | None]:
     """The same for a select of deliveries."""
     away = aliased(Member)
-    names = func.string_agg(away.name, aggregate_order_by(literal(", "), away.name))
+    names = func.string_agg(away.name, aggregate_order_by(literal(", "), away.name), type_=Text)
     query = select(names).where(away.org_id == Delivery.org_id, Delivery.because == Because.cover)
     places = func.array_prepend(Delivery.covers_id, Delivery.also_covers)
     return query.where(away.id == any_(places)).correlate(Delivery).scalar_subquery()

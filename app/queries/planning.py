@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 # The planner believes in one row, nests loops, and a count of 10,000 entries takes minutes instead of milliseconds.
 PLAN_SIMPLY = text("select set_config('enable_nestloop', 'off', true)")
-PLANNED = "planned simply"  # In the session's notes: the transaction for which it was said.
+PLANNED = "planned_simply"  # In the session's notes: the transaction for which it was said.
 
 
 def plan_simply(session: Session) -> None:

@@ -37,6 +37,7 @@ from app.queries.keyset import PAGE
 from app.queries.last_alerts import LastAlert, read_last_alerts
 from app.queries.papers import FoundPaper, numbered, read_found
 from app.queries.sight import Sight
+from app.queries.together import Asked, Found
 from app.queries.watched import Gap
 
 SOON = dt.timedelta(days=30)  # What the list calls the next 30 days.
@@ -177,11 +178,16 @@ def read_matching(session: Session, sight: Sight, filters: Filters) -> list[int]
     return list(session.scalars(query.order_by(entries.c.id)))
 
 
-def read_line(session: Session, sight: Sight, subject_id: int) -> Line | None:
-    """The line of one entry, or None where there is none that the person may see."""
+def line_asked(sight: Sight, subject_id: int) -> Asked:
+    """The select whose result `line_of` takes: an entry that the person may see."""
     entries = _entries(sight, Filters(sort=Sort.reference))
-    row = session.execute(select(entries).where(entries.c.id == subject_id)).one_or_none()
-    return _told(session, sight, [_line(dict(row._mapping), sight)])[0] if row else None
+    return select(entries).where(entries.c.id == subject_id)
+
+
+def line_of(asked: Found, sight: Sight) -> Line | None:
+    """The line of one entry, without what was told of it and whether it is watched; None where there is none."""
+    row = asked.one_or_none()
+    return _line(dict(row._mapping), sight) if row else None
 
 
 def _entries(sight: Sight, filters: Filters) -> CTE:

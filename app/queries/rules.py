@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Text, and_, func, literal, select
 from sqlalchemy.orm import Session
 
 from app.domain import thresholds
@@ -31,6 +31,7 @@ from app.models import (
     Subject,
 )
 from app.queries.name_pages import NamePage, page
+from app.queries.together import Asked, Found, together
 
 ROUTES = (OWNER, HOLDER, POST, ROLE, MEMBER)
 LATELY = 20_000  # Alerts that are looked through for the last one of each rule: a bounded read of an index.
@@ -85,15 +86,19 @@ def _query(org: int) -> Any:
 
 def _lines(session: Session, org: int, rows: Sequence[Any]) -> list[RuleLine]:
     ids = [row.id for row in rows]
-    notices, recipients = (
-        _texts(session, org, ids, table, column)
-        for table, column in ((RuleThreshold, RuleThreshold.threshold), (RuleRecipient, RuleRecipient.recipient))
-    )
-    kinds = _named(session, org, ids, RuleKind, RuleKind.kind_id, Kind, Kind.name)
-    sites = _named(session, org, ids, RuleSite, RuleSite.site_id, Site, Site.name)
-    entries = _named(session, org, ids, RuleSubject, RuleSubject.subject_id, Subject, Subject.reference)
-    names, watched, told = _people(session, org, recipients), places(session, org), _last_told(session, org)
-    single = _watched_entries(session, org, [entry for of_rule in entries.values() for entry in of_rule])
+    asked = (
+        _texts(org, ids, RuleThreshold, RuleThreshold.threshold),
+        _texts(org, ids, RuleRecipient, RuleRecipient.recipient),
+        _named(org, ids, RuleKind, RuleKind.kind_id, Kind, Kind.name),
+        _named(org, ids, RuleSite, RuleSite.site_id, Site, Site.name),
+        _named(org, ids, RuleSubject, RuleSubject.subject_id, Subject, Subject.reference),
+        places_asked(org), _last_told(org), _people(org, ids), _watched_entries(org, ids),
+    )  # fmt: skip
+    texts, to, of_kinds, of_sites, of_entries, at_places, lately, people, alone = together(session, *asked)
+    notices, recipients = by_rule(texts), by_rule(to)
+    kinds, sites, entries = names_by_rule(of_kinds), names_by_rule(of_sites), names_by_rule(of_entries)
+    names, watched = {row[0]: row[1] for row in people}, places_of(at_places)
+    told, single = {row[0]: row[1] for row in lately}, {row.id: (row.kind_id, row.site_id) for row in alone}
     return [
         RuleLine(
             **row._mapping,
@@ -115,56 +120,64 @@ def _rank(recipient: str) -> tuple[int, str]:
     return ROUTES.index(recipient.partition(":")[0]), recipient
 
 
-def _texts(session: Session, org: int, ids: Collection[int], table: Any, column: Any) -> dict[int, list[str]]:
+def _texts(org: int, ids: Collection[int], table: Any, column: Any) -> Asked:
+    return select(table.rule_id, column).where(table.org_id == org, table.rule_id.in_(ids))
+
+
+def by_rule(rows: Found) -> dict[int, list[str]]:
     held: defaultdict[int, list[str]] = defaultdict(list)
-    for rule_id, text in session.execute(
-        select(table.rule_id, column).where(table.org_id == org, table.rule_id.in_(ids))
-    ):
+    for rule_id, text in rows:
         held[rule_id].append(text)
     return held
 
 
-def _named(
-    session: Session, org: int, ids: Collection[int], table: Any, key: Any, named: Any, name: Any
-) -> dict[int, dict[int, str]]:
-    held: defaultdict[int, dict[int, str]] = defaultdict(dict)
+def _named(org: int, ids: Collection[int], table: Any, key: Any, named: Any, name: Any) -> Asked:
     query = select(table.rule_id, named.id, name).join(named, (named.org_id == table.org_id) & (named.id == key))
-    for rule_id, own_id, text in session.execute(
-        query.where(table.org_id == org, table.rule_id.in_(ids)).order_by(func.lower(name), named.id)
-    ):
+    return query.where(table.org_id == org, table.rule_id.in_(ids)).order_by(func.lower(name), named.id)
+
+
+def names_by_rule(rows: Found) -> dict[int, dict[int, str]]:
+    held: defaultdict[int, dict[int, str]] = defaultdict(dict)
+    for rule_id, own_id, text in rows:
         held[rule_id][own_id] = text
     return held
 
 
-def _people(session: Session, org: int, recipients: Mapping[int, Sequence[str]]) -> dict[str, str]:
+def _people(org: int, ids: Collection[int]) -> Asked:
     """The names of the members that rules name by address."""
-    addresses = {
-        text.partition(":")[2] for texts in recipients.values() for text in texts if text.startswith(f"{MEMBER}:")
-    }
-    query = select(func.lower(Member.email), Member.name)
-    rows = session.execute(query.where(Member.org_id == org, func.lower(Member.email).in_(addresses)))
-    return dict(rows.all())
+    address = func.lower(Member.email, type_=Text)
+    is_named = RuleRecipient.recipient == literal(f"{MEMBER}:") + address
+    query = select(address, Member.name).distinct().join(RuleRecipient, and_(RuleRecipient.org_id == org, is_named))
+    return query.where(Member.org_id == org, RuleRecipient.rule_id.in_(ids))
 
 
 def places(session: Session, org: int) -> Places:
     """How many entries are watched, of each kind at each site in use."""
-    query = (
+    return places_of(session.execute(places_asked(org)))
+
+
+def places_of(rows: Found) -> Places:
+    return {(kind_id, site_id): count for kind_id, site_id, count in rows}
+
+
+def places_asked(org: int) -> Asked:
+    """The select whose result `places_of` takes."""
+    return (
         select(Subject.kind_id, Subject.site_id, func.count())
         .join(Site, (Site.org_id == Subject.org_id) & (Site.id == Subject.site_id) & Site.archived_at.is_(None))
         .where(Subject.org_id == org, Subject.status == Status.watched)
         .group_by(Subject.kind_id, Subject.site_id)
     )
-    return {(kind_id, site_id): count for kind_id, site_id, count in session.execute(query)}
 
 
-def _watched_entries(session: Session, org: int, ids: Collection[int]) -> dict[int, tuple[int, int]]:
-    """Kind and site of those of these entries that are watched at a site in use."""
-    query = (
+def _watched_entries(org: int, ids: Collection[int]) -> Asked:
+    """Kind and site of the entries that these rules name, and that are watched at a site in use."""
+    named = select(RuleSubject.subject_id).where(RuleSubject.org_id == org, RuleSubject.rule_id.in_(ids))
+    return (
         select(Subject.id, Subject.kind_id, Subject.site_id)
         .join(Site, (Site.org_id == Subject.org_id) & (Site.id == Subject.site_id) & Site.archived_at.is_(None))
-        .where(Subject.org_id == org, Subject.status == Status.watched, Subject.id.in_(ids))
+        .where(Subject.org_id == org, Subject.status == Status.watched, Subject.id.in_(named))
     )
-    return {row.id: (row.kind_id, row.site_id) for row in session.execute(query)}
 
 
 def _reached(
@@ -184,25 +197,24 @@ def _reached(
     return sum(count for place, count in watched.items() if covers(place))
 
 
-def _last_told(session: Session, org: int) -> dict[int, dt.datetime]:
+def _last_told(org: int) -> Asked:
     """When each rule last told somebody, as far as the latest alerts show."""
     claim = NotificationLedger
     latest = select(claim.id, claim.rule_id).where(claim.org_id == org)
     recent = latest.order_by(claim.claimed_at.desc(), claim.id.desc()).limit(LATELY).subquery()
     at = func.max(func.coalesce(Delivery.handed_over_at, Delivery.delivered_at))
     query = select(recent.c.rule_id, at).join(Delivery, (Delivery.org_id == org) & (Delivery.claim_id == recent.c.id))
-    return dict(session.execute(query.where(Delivery.state.in_(TOLD)).group_by(recent.c.rule_id)).all())
+    return query.where(Delivery.state.in_(TOLD)).group_by(recent.c.rule_id)
 
 
 def audience(session: Session, org: int) -> Audience:
     """Posts, and the people who run things, whom a form offers; everybody else is typed by address."""
     posts = select(Post.name).where(Post.org_id == org).order_by(func.lower(Post.name))
-    offered = select(func.lower(Member.email), Member.name).where(
+    offered = select(func.lower(Member.email, type_=Text), Member.name).where(
         Member.org_id == org, Member.is_active, Member.email.is_not(None), Member.role.in_((Role.admin, Role.officer))
     )
-    return Audience(
-        list(session.execute(posts).scalars()), dict(session.execute(offered.order_by(func.lower(Member.name))).all())
-    )
+    names, people = together(session, posts, offered.order_by(func.lower(Member.name)))
+    return Audience(list(names.scalars()), {row[0]: row[1] for row in people})
 
 
 def names_of(session: Session, org: int, addresses: Collection[str]) -> dict[str, str]:

@@ -6,10 +6,11 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select
+from sqlalchemy import Text, and_, func, select
 from sqlalchemy.orm import Session
 
 from app.models import AuditCheckpoint, AuditEvent, AuditUnsealed
+from app.queries.together import Asked, Found, together
 
 UNSEALED_AT_MOST = dt.timedelta(seconds=60)  # A seal is made every five seconds: after a minute something is wrong.
 SHORT = 8  # Characters of a root that a person compares at a glance; the note has all of it.
@@ -42,16 +43,20 @@ def is_sealing(sealed_at: Iterable[dt.datetime | None], now: dt.datetime) -> boo
 
 
 def read_seal(session: Session, org: int) -> SealState:
-    last = select(AuditCheckpoint.size, AuditCheckpoint.root, AuditCheckpoint.at).where(AuditCheckpoint.org_id == org)
-    found = session.execute(last.order_by(AuditCheckpoint.size.desc()).limit(1)).one_or_none()
-    waits_since = read_unsealed(session, org)
-    if found is None:
-        return SealState(0, "", None, waits_since)
-    return SealState(found.size, found.root.hex(), found.at, waits_since)
+    return seal_of(*together(session, *seal_asked(org)))
 
 
-def read_unsealed(session: Session, org: int) -> dt.datetime | None:
-    """The instant of the event of the lowest number that no seal covers; None if all are sealed."""
+def seal_asked(org: int) -> tuple[Asked, Asked]:
+    """The selects whose results `seal_of` takes: the last checkpoint, and the first event that no seal covers."""
+    last = select(AuditCheckpoint.size, func.encode(AuditCheckpoint.root, "hex", type_=Text), AuditCheckpoint.at)
     same = and_(AuditEvent.org_id == AuditUnsealed.org_id, AuditEvent.id == AuditUnsealed.event_id)
     first = select(AuditEvent.at).select_from(AuditUnsealed).join(AuditEvent, same).where(AuditUnsealed.org_id == org)
-    return session.execute(first.order_by(AuditUnsealed.event_id).limit(1)).scalar_one_or_none()
+    return (
+        last.where(AuditCheckpoint.org_id == org).order_by(AuditCheckpoint.size.desc()).limit(1),
+        first.order_by(AuditUnsealed.event_id).limit(1),
+    )
+
+
+def seal_of(last: Found, first: Found) -> SealState:
+    size, root, at = last.one_or_none() or (0, "", None)
+    return SealState(size, root, at, first.scalar_one_or_none())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import and_, func, select
@@ -14,10 +14,12 @@ from app.models import Member, Obligation, Post, Subject
 from app.queries import watch
 from app.queries.facts import read_register_and_people
 from app.queries.keyset import PAGE, Cursor, Page, page_of
+from app.queries.months import Month, months_asked, months_of
 from app.queries.queues import Queue, count_by_site
-from app.queries.seal import read_seal
+from app.queries.seal import seal_asked, seal_of
 from app.queries.sight import Sight, SiteDay
 from app.queries.stops import Stops
+from app.queries.together import Asked, Found, together
 from app.queries.unreached import Unreached, read_unreached
 from app.queries.watched import Gap, Unwatched, unwatched
 
@@ -58,6 +60,7 @@ class Board:
     unreached: int
     counts: dict[Queue, int]
     sites: list[SiteLine]
+    months: Sequence[Month]
     unsealed_since: dt.datetime | None = None  # Only when that is too long ago.
 
     @property
@@ -89,9 +92,14 @@ class NotWatched:
     rank: int
 
 
-def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops) -> Board:
-    """The figures of this instant, of the sites that are seen. `late` is the patience of the settings."""
-    look, seal = look_at_watch(session, sight, name, late), read_seal(session, sight.org)
+def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, stops: Stops, today: dt.date) -> Board:
+    """The figures of this instant, of the sites that are seen.
+
+    `late` is the patience of the settings, `today` the organisation's own date, where its months begin.
+    """
+    asked = (*watch_asked(sight, late), *seal_asked(sight.org), months_asked(sight, today))
+    *watched, last, first, by_month = together(session, *asked)
+    look, seal = watch_of(sight, name, late, *watched), seal_of(last, first)
     facts = read_register_and_people(session, sight.org)
     missing = [row for row in unwatched(*facts, sight.now) if row.site_id in sight.sites]
     figures = count_by_site(session, sight, *NUMBERED, Queue.late, Queue.month)
@@ -105,21 +113,32 @@ def read_board(session: Session, sight: Sight, name: str, late: dt.timedelta, st
         counts={queue: sum(figures[queue].values()) for queue in NUMBERED},
         sites=list(_lines(sight, look.marks, figures, missing)),
         unsealed_since=seal.waits_since if seal.is_late(sight.now) else None,
+        months=months_of(by_month, today),
     )
 
 
 def look_at_watch(session: Session, sight: Sight, name: str, late: dt.timedelta) -> Look:
     """How the watch stands over the sites that are seen."""
-    last = watch.read_last_scan(session, sight.org)
-    looked_at = None if last is None else max(last.started_at, last.quiet_until or last.started_at)
+    return watch_of(sight, name, late, *together(session, *watch_asked(sight, late)))
+
+
+def watch_asked(sight: Sight, late: dt.timedelta) -> tuple[Asked, ...]:
+    """The selects whose results `watch_of` takes."""
+    waiting = watch.late_asked(sight.org, sight.now - late)
+    return watch.last_scan_asked(sight.org), watch.sites_asked(sight.org), watch.SCHEDULERS, waiting
+
+
+def watch_of(
+    sight: Sight, name: str, late: dt.timedelta, scan: Found, sites: Found, schedulers: Found, waiting: Found
+) -> Look:
+    last = watch.last_scan_of(scan)
+    looked_at = None if last is None else last.looked_at
     seen = {site.name for site in sight.in_use}
-    marks = [
-        mark for mark in watch.read_sites(session, sight.org, name, sight.now, late, looked_at) if mark.site in seen
-    ]
+    marks = [mark for mark in watch.sites_of(sites, name, sight.now, late, looked_at) if mark.site in seen]
     problems = [
-        *watch.problems_of_schedulers(watch.read_schedulers(session, sight.now), sight.now, late),
+        *watch.problems_of_schedulers(watch.schedulers_of(schedulers, sight.now), sight.now, late),
         *watch.problems_of_scan(name, last, marks, seen),
-        *watch.problems_of_delivery(session, sight.org, name, sight.now - late),
+        *watch.problems_of_late(waiting.scalar_one(), name),
     ]
     return Look(marks, looked_at, problems)
 

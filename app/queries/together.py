@@ -69,8 +69,8 @@ def _row(readers: Sequence[Reader | None], values: Sequence[Any]) -> tuple[Any, 
 def _reader(of: TypeEngine[Any]) -> Reader | None:
     """What turns a value from JSON into that of the column; None where it is that already."""
     if isinstance(of, ARRAY):
-        item = _reader(of.item_type)
-        return None if item is None else lambda values: [None if one is None else item(one) for one in values]
+        read = _reader(of.item_type)
+        return None if read is None else lambda values: [None if one is None else read(one) for one in values]
     if isinstance(of, JSON):
         return None
     python = of.python_type

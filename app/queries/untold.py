@@ -15,7 +15,8 @@ from app.domain import calendars
 from app.domain.acts import Status
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
-from app.queries.facts import Reach, RuleRow, SiteRow, SubjectRow, read_register_and_people
+from app.queries.facts import RuleRow, SiteRow, SubjectRow, read_register_and_people
+from app.queries.reach import Reach
 from app.queries.watched import Audience, is_reachable
 
 

@@ -7,8 +7,9 @@ is for `owed.py` to say.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
@@ -29,6 +30,7 @@ from app.models import (
 )
 from app.queries import watched
 from app.queries.facts import read_register_and_people
+from app.queries.together import Asked, Found
 from app.queries.unreached import read_unreached
 from app.wording import gettext, ngettext
 
@@ -54,6 +56,31 @@ class SchedulerWatch:
     scanned_at: dt.datetime | None
     fault: str | None
     sealed_at: dt.datetime | None
+
+
+SCHEDULERS = (
+    select(
+        SchedulerProcess.id, SchedulerProcess.host, SchedulerProcess.pid, SchedulerProcess.started_at,
+        SchedulerProcess.heartbeat_at, SchedulerProcess.stopped_at, SchedulerProcess.scanned_at,
+        SchedulerProcess.fault, SchedulerProcess.sealed_at,
+    )
+    .where(SchedulerProcess.kind == "scheduler")
+    .order_by(SchedulerProcess.heartbeat_at.desc(), SchedulerProcess.id)
+    .limit(MOST_SCHEDULERS)
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LastScan:
+    """When it began, until when quiet ones were counted in it, and its errors by site."""
+
+    started_at: dt.datetime
+    quiet_until: dt.datetime | None
+    errors: Sequence[Mapping[str, Any]]
+
+    @property
+    def looked_at(self) -> dt.datetime:
+        return max(self.started_at, self.quiet_until or self.started_at)
 
 
 @dataclass(frozen=True)
@@ -90,10 +117,12 @@ def patience(settings: Settings) -> dt.timedelta:
 
 def read_schedulers(session: Session, now: dt.datetime) -> list[SchedulerWatch]:
     """The scheduler processes that have not stopped, latest heartbeat first; the very last one if all have."""
-    table = SchedulerProcess
-    watching = select(table).where(table.kind == "scheduler")
-    latest = watching.order_by(table.heartbeat_at.desc(), table.id).limit(MOST_SCHEDULERS)
-    found = list(session.execute(latest).scalars())
+    return schedulers_of(session.execute(SCHEDULERS), now)
+
+
+def schedulers_of(asked: Found, now: dt.datetime) -> list[SchedulerWatch]:
+    """The same of what SCHEDULERS was answered."""
+    found = list(asked)
     running = [row for row in found if row.stopped_at is None and now - row.heartbeat_at < REMEMBERED_FOR]
     rows = []
     for row in running or found[:1]:
@@ -132,7 +161,7 @@ def in_utc(instant: dt.datetime) -> str:
 def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, late: dt.timedelta) -> OrgWatch:
     """The watch over the organisation that the transaction acts for. `late` is the patience of the settings."""
     last = read_last_scan(session, org)
-    seen_at = None if last is None else max(last.started_at, last.quiet_until or last.started_at)
+    seen_at = None if last is None else last.looked_at
     sites = list(read_sites(session, org, slug, now, late, seen_at))
     pending, oldest_pending_at = session.execute(
         select(func.count(), func.min(Delivery.not_before)).where(of_state(org, State.pending))
@@ -158,24 +187,44 @@ def watch_organisation(session: Session, org: int, slug: str, now: dt.datetime, 
     )
 
 
-def read_last_scan(session: Session, org: int) -> ScanRun | None:
+def read_last_scan(session: Session, org: int) -> LastScan | None:
     """The last scan; what an act wrote at the start of a rule is not one."""
-    statement = select(ScanRun).where(ScanRun.org_id == org, ScanRun.trigger != "start")
-    return session.execute(statement.order_by(ScanRun.id.desc()).limit(1)).scalar()
+    return last_scan_of(session.execute(last_scan_asked(org)))
+
+
+def last_scan_asked(org: int) -> Asked:
+    """The select whose result `last_scan_of` takes."""
+    query = select(ScanRun.started_at, ScanRun.quiet_until, ScanRun.errors)
+    return query.where(ScanRun.org_id == org, ScanRun.trigger != "start").order_by(ScanRun.id.desc()).limit(1)
+
+
+def last_scan_of(asked: Found) -> LastScan | None:
+    row = asked.one_or_none()
+    return LastScan(*row) if row else None
 
 
 def read_sites(
     session: Session, org: int, slug: str, now: dt.datetime, late: dt.timedelta, last_scan_at: dt.datetime | None
 ) -> Iterator[SiteWatch]:
     """The sites in use. Up to date: scanned through the day that it was there two scan intervals ago."""
+    return sites_of(session.execute(sites_asked(org)), slug, now, late, last_scan_at)
+
+
+def sites_asked(org: int) -> Asked:
+    """The select whose result `sites_of` takes."""
     marks = and_(Watermark.org_id == Site.org_id, Watermark.site_id == Site.id)
-    statement = (
+    return (
         select(Site.name, Site.timezone, Watermark.scanned_through)
         .outerjoin(Watermark, marks)
         .where(Site.org_id == org, Site.archived_at.is_(None))
         .order_by(Site.name)
     )
-    for name, timezone, scanned_through in session.execute(statement):
+
+
+def sites_of(
+    asked: Found, slug: str, now: dt.datetime, late: dt.timedelta, last_scan_at: dt.datetime | None
+) -> Iterator[SiteWatch]:
+    for name, timezone, scanned_through in asked:
         try:
             today, needed = calendars.today(now, timezone), calendars.today(now - late, timezone)
         except UnusableZone:
@@ -199,7 +248,7 @@ def problems_of_sites(sites: Iterable[SiteWatch]) -> Iterator[str]:
 
 
 def problems_of_scan(
-    slug: str, last: ScanRun | None, sites: Iterable[SiteWatch], seen: Container[str] | None = None
+    slug: str, last: LastScan | None, sites: Iterable[SiteWatch], seen: Container[str] | None = None
 ) -> Iterator[str]:
     """The errors of the last scan, less what `sites` says already. Quiet scans counted in it had the same ones.
 
@@ -215,8 +264,16 @@ def problems_of_scan(
 
 def problems_of_delivery(session: Session, org: int, slug: str, due_by: dt.datetime) -> Iterator[str]:
     """In-app delivery needs nothing but the database, so one that is late means that nobody delivers."""
+    yield from problems_of_late(session.execute(late_asked(org, due_by)).scalar_one(), slug)
+
+
+def late_asked(org: int, due_by: dt.datetime) -> Asked:
+    """Counts the deliveries in the app that were due before this instant, for `problems_of_late`."""
     late = and_(of_state(org, State.pending), Delivery.channel == Channel.in_app, Delivery.not_before < due_by)
-    count = session.execute(select(func.count()).select_from(Delivery).where(late)).scalar_one()
+    return select(func.count()).select_from(Delivery).where(late)
+
+
+def problems_of_late(count: int, slug: str) -> Iterator[str]:
     if count:
         yield ngettext(
             "%(org)s: %(number)d in-app delivery has been due for too long; `onus deliver` delivers it",

@@ -16,7 +16,8 @@ from app.domain.acts import Role, Status
 from app.domain.delivery import Channel
 from app.domain.errors import UnusableZone
 from app.domain.recipients import HOLDER, MEMBER, OWNER, POST, ROLE, Recipient, parse
-from app.queries.facts import AbsenceRow, MemberRow, People, Reach, Register, RuleRow, SitePostRow, SubjectRow
+from app.queries.facts import AbsenceRow, MemberRow, People, Register, RuleRow, SitePostRow, SubjectRow
+from app.queries.reach import Reach
 
 DEEPEST = 10  # Stand-ins of stand-ins that are followed.
 

@@ -15,7 +15,6 @@ from typing import Any, ParamSpec, cast
 from flask import Flask, abort, request
 from flask.typing import ResponseReturnValue
 from flask_login import UserMixin, current_user, login_required
-from sqlalchemy.orm import Session
 
 from app import clock
 from app.config import settings
@@ -167,7 +166,7 @@ def may_enter(place: Place, roles: Collection[Role]) -> bool:
         return visit is not None and visit.person.role in roles
 
 
-def enter(session: Session, place: Place) -> Visit | None:
+def enter(session: Any, place: Place) -> Visit | None:
     """The visit of the person to the organisation that the transaction acts for, if they are a present member of it."""
     frame = read_frame(session, place, current_user.id, settings())
     if frame.person is None:

@@ -13,7 +13,6 @@ from app.domain.acts import Answer
 from app.queries.answer_files import read_answer_files
 from app.queries.keyset import PAGE
 from app.queries.missing import read_missing
-from app.queries.months import read_months
 from app.queries.queues import Queue, Waiting, read_queue
 from app.queries.sight import Sight
 from app.queries.today import NUMBERED, read_ahead, read_board, read_unwatched
@@ -35,9 +34,8 @@ pages = Blueprint("today", __name__)
 @for_roles(*MANAGERS)
 def index(visit: Visit) -> ResponseReturnValue:
     session, sight = visit.act.session, visit.sight
-    board = read_board(session, sight, visit.place.name, patience(settings()), visit.frame.stops)
-    months = read_months(session, sight, visit.today)
-    shown: dict[str, Any] = {"board": board, "queues": NUMBERED, "months": months}
+    board = read_board(session, sight, visit.place.name, patience(settings()), visit.frame.stops, visit.today)
+    shown: dict[str, Any] = {"board": board, "queues": NUMBERED, "months": board.months}
     return page_or_fragment("today/index.html", "today/fragments/_board.html", visit=visit, **shown)
 
 

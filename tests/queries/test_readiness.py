@@ -398,7 +398,9 @@ def test_the_counts_are_those_of_today_and_of_status(ready: Acme, chosen: Settin
     every = read(ready, chosen, None)
     with ready.acting() as act:
         sight = read_sight(act.session, act.org, 0, act.now)
-        board = read_board(act.session, sight, "acme", LATE, read_stops(act.session, act.org, act.now, chosen))
+        board = read_board(
+            act.session, sight, "acme", LATE, read_stops(act.session, act.org, act.now, chosen), act.now.date()
+        )
         status = watch_organisation(act.session, act.org, "acme", act.now, LATE).not_watched
     gaps = Counter(dict.fromkeys(Gap, 0))
     for one in every:

@@ -6,7 +6,7 @@ import datetime as dt
 import uuid
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ColumnElement, Index, UniqueConstraint, Uuid, func, text
+from sqlalchemy import TIMESTAMP, BigInteger, CheckConstraint, ColumnElement, Index, UniqueConstraint, Uuid, func, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -51,7 +51,9 @@ class ScanRun(Base):
 
 
 # When the watch had looked last, as a row of it says.
-LOOKED_UNTIL: ColumnElement[Any] = func.greatest(ScanRun.started_at, ScanRun.finished_at, ScanRun.quiet_until)
+LOOKED_UNTIL: ColumnElement[Any] = func.greatest(
+    ScanRun.started_at, ScanRun.finished_at, ScanRun.quiet_until, type_=TIMESTAMP(timezone=True)
+)
 
 
 class Watermark(Base):

@@ -15,6 +15,7 @@ from app.queries.alerts import AlertLine, alert_lines
 from app.queries.dispatches import Dispatch, read_dispatches
 from app.queries.lateness import Lateness, read_lateness
 from app.queries.sight import Sight
+from app.queries.together import Asked, together
 
 MOST_EVENTS = 500  # Of one alert: told to fifty people through two channels it has about three hundred.
 
@@ -81,24 +82,25 @@ def read_alert(session: Session, sight: Sight, claim_id: int) -> Alert | None:
     line, org = AlertLine(*row), sight.org
     claim = NotificationLedger
     found = select(claim.rule_id, claim.rule_version, claim.scan_run_id).where(claim.org_id == org, claim.id == line.id)
-    rule_id, version, run_id = session.execute(found).one()
-    names = _names(session, org)
+    facts, people, said = together(session, found, _names(org), _answers(org, line.id))
+    rule_id, version, run_id = facts.one()
+    names = {row[0]: row[1] for row in people}
     return Alert(
         line=line,
         rule_version=version,
         lateness=read_lateness(session, org, line, rule_id, run_id),
         messages=read_dispatches(session, org, Delivery.claim_id == line.id),
-        answers=_answers(session, org, line.id),
+        answers=[Said(*row) for row in said],
         history=_history(session, org, line.id, names),
     )
 
 
-def _answers(session: Session, org: int, claim_id: int) -> list[Said]:
+def _answers(org: int, claim_id: int) -> Asked:
     """An answer counts for the deadline, whichever of its alerts it was given to."""
     answer, claim, other = Acknowledgement, aliased(NotificationLedger), aliased(NotificationLedger)
     same = and_(other.org_id == claim.org_id, other.obligation_id == claim.obligation_id)
     same_deadline = select(other.id).join(claim, same).where(claim.org_id == org, claim.id == claim_id)
-    query = (
+    return (
         select(
             *(Member.name, answer.acknowledged_at, answer.answer, answer.until_on, answer.done_on, answer.note),
             *(answer.taken_back_at, answer.sent_back_at, answer.claim_id),
@@ -107,7 +109,6 @@ def _answers(session: Session, org: int, claim_id: int) -> list[Said]:
         .where(answer.org_id == org, answer.claim_id.in_(same_deadline))
         .order_by(answer.acknowledged_at, answer.id)
     )
-    return [Said(*row) for row in session.execute(query)]
 
 
 def _history(session: Session, org: int, claim_id: int, names: dict[int, str]) -> list[Happened]:
@@ -128,7 +129,6 @@ def _happened(event: AuditEvent, by: str | None, detail: dict[str, Any], names: 
     return Happened(event.at, event.type, event.actor, by, whom, *codes)
 
 
-def _names(session: Session, org: int) -> dict[int, str]:
+def _names(org: int) -> Asked:
     """The people of the organisation by id: the trail names nobody."""
-    rows = session.execute(select(Member.id, Member.name).where(Member.org_id == org))
-    return {row[0]: row[1] for row in rows}
+    return select(Member.id, Member.name).where(Member.org_id == org)

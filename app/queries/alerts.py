@@ -22,6 +22,7 @@ from app.domain.folding import fold_reference
 from app.models import AlertRule, Delivery, Kind, Member, NotificationLedger, Site, Subject
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
+from app.queries.together import Asked
 from app.queries.watch import ARRIVED_OR_GONE, is_undelivered
 from app.queries.wholes import whole_of
 
@@ -195,12 +196,14 @@ def read_unaddressed(session: Session, sight: Sight, after: Cursor | None) -> Pa
     return _oldest_first(session, alert_lines(sight).where(_is_unaddressed()), after)
 
 
-def count_undelivered(session: Session, sight: Sight) -> int:
-    return _count(session, alert_lines(sight).where(is_undelivered(sight.org, sight.now)))
+def undelivered_asked(sight: Sight) -> Asked:
+    """Counts them."""
+    return _count(alert_lines(sight).where(is_undelivered(sight.org, sight.now)))
 
 
-def count_unaddressed(session: Session, sight: Sight) -> int:
-    return _count(session, alert_lines(sight).where(_is_unaddressed()))
+def unaddressed_asked(sight: Sight) -> Asked:
+    """Counts them."""
+    return _count(alert_lines(sight).where(_is_unaddressed()))
 
 
 def rules_by_name(session: Session, org: int) -> list[tuple[int, str]]:
@@ -226,9 +229,9 @@ def _page(session: Session, query: Select[Any]) -> Page[AlertLine]:
     return page_of(rows, lambda row: (micros(row.claimed_at), row.id))
 
 
-def _count(session: Session, query: Select[Any]) -> int:
+def _count(query: Select[Any]) -> Asked:
     ids = query.with_only_columns(NotificationLedger.id).subquery()
-    return session.execute(select(func.count()).select_from(ids)).scalar_one()
+    return select(func.count()).select_from(ids)
 
 
 def _unarrived(session: Session, org: int, claim_ids: list[int]) -> defaultdict[int, list[Message]]:

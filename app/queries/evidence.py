@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.domain.delivery import State
-from app.queries.alerts import count_unaddressed, count_undelivered
-from app.queries.held import count_held
+from app.queries.alerts import unaddressed_asked, undelivered_asked
+from app.queries.held import all_held
 from app.queries.messages import count_stuck
-from app.queries.off_watch import count_taken_off
+from app.queries.off_watch import taken_off_asked
 from app.queries.queues import Queue, count_queue
 from app.queries.scans import read_silences
-from app.queries.seal import SealState, read_seal
+from app.queries.seal import SealState, seal_asked, seal_of
 from app.queries.sight import Sight
+from app.queries.together import together
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,18 @@ class Overview:
 
 def read_overview(session: Session, sight: Sight, since: dt.datetime, until: dt.datetime) -> Overview:
     """The counts of the sites that are seen."""
+    asked = (
+        undelivered_asked(sight), unaddressed_asked(sight), taken_off_asked(sight, since, until), all_held(sight.org),
+        *seal_asked(sight.org),
+    )  # fmt: skip
+    undelivered, unaddressed, taken_off, held, *sealed = together(session, *asked)
     return Overview(
-        undelivered=count_undelivered(session, sight),
-        unaddressed=count_unaddressed(session, sight),
+        undelivered=undelivered.scalar_one(),
+        unaddressed=unaddressed.scalar_one(),
         stuck=count_stuck(session, sight),
-        held=count_held(session, sight.org),
+        held=held.scalar_one(),
         silent=count_queue(session, sight, Queue.silent),
         gaps=len(read_silences(session, sight, since)),
-        taken_off=count_taken_off(session, sight, since, until),
-        seal=read_seal(session, sight.org),
+        taken_off=taken_off.scalar_one(),
+        seal=seal_of(*sealed),
     )

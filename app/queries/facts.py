@@ -300,15 +300,16 @@ PEOPLE: Mapping[str, tuple[type[Base], type[Any]]] = {
 
 def read_facts(session: Session, org: int) -> Facts:
     """The register and the whole ledger of the organisation, as the transaction sees them."""
+    register, people = read_register_and_people(session, org)
     return Facts(
-        register=read_register(session, org),
+        register=register,
         claims=read_rows(session, org, NotificationLedger, ClaimRow),
         deliveries=read_rows(session, org, Delivery, DeliveryRow),
         answers=read_rows(session, org, Acknowledgement, AnswerRow),
         handed_over=read_rows(
             session, org, AuditEvent, HandingOverRow, {"type": HANDED_OVER, "subject_id": disowned(org)}
         ),
-        people=read_people(session, org),
+        people=people,
     )
 
 
@@ -322,19 +323,13 @@ def disowned(org: int) -> Select[Any]:
     return query.where(NotificationLedger.org_id == org, Acknowledgement.answer == Answer.not_mine)
 
 
-def read_register(session: Session, org: int, subject_ids: Ids | None = None) -> Register:
-    """All of it; or, for a page that shows a few entries or one site, these alone with their deadlines."""
-    return Register(**_small(session, org, RULES), **_entries(session, org, subject_ids))
-
-
-def read_people(session: Session, org: int) -> People:
-    return People(**_small(session, org, PEOPLE))
-
-
 def read_register_and_people(session: Session, org: int, subject_ids: Ids | None = None) -> tuple[Register, People]:
-    """Both, in three statements: what grows with the register is asked for by itself. Of a few entries in one."""
+    """All of it in three statements, since what grows with the register is asked for by itself.
+
+    Or, for a page that shows a few entries or one site, these alone with their deadlines, in one.
+    """
     if subject_ids is None:
-        return both_of(_small(session, org, {**RULES, **PEOPLE}) | _entries(session, org, None))
+        return both_of(_small(session, org) | _entries(session, org))
     return both_of(facts_of(together(session, *facts_asked(org, subject_ids))))
 
 
@@ -358,18 +353,17 @@ def both_of(lists: Mapping[str, list[Any]]) -> tuple[Register, People]:
     return register, People(**{name: lists[name] for name in PEOPLE})
 
 
-def _small(session: Session, org: int, tables: Mapping[str, tuple[type[Base], type[Any]]]) -> dict[str, list[Any]]:
-    asked = [_rows_of(org, table, row) for table, row in tables.values()]
-    found = together(session, *asked)
-    return {
-        name: [row(*values) for values in rows] for (name, (_, row)), rows in zip(tables.items(), found, strict=True)
-    }
+def _small(session: Session, org: int) -> dict[str, list[Any]]:
+    tables = {**RULES, **PEOPLE}
+    found = together(session, *(_rows_of(org, table, row) for table, row in tables.values()))
+    named = zip(tables.items(), found, strict=True)
+    return {name: [row(*values) for values in rows] for (name, (_, row)), rows in named}
 
 
-def _entries(session: Session, org: int, subject_ids: Ids | None) -> dict[str, list[Any]]:
+def _entries(session: Session, org: int) -> dict[str, list[Any]]:
     return {
-        "subjects": read_rows(session, org, Subject, SubjectRow, {"id": subject_ids}),
-        "obligations": read_rows(session, org, Obligation, ObligationRow, {"subject_id": subject_ids}),
+        "subjects": read_rows(session, org, Subject, SubjectRow),
+        "obligations": read_rows(session, org, Obligation, ObligationRow),
     }
 
 

@@ -17,6 +17,7 @@ from app.domain.acts import Outcome, Status
 from app.models import AlertRule, AuditEvent, Member, Obligation, Site, Subject
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
+from app.queries.together import Asked
 
 ARCHIVED, OUT, PAUSED = "subject_archived", "subject_out_of_service", "subject_snoozed"
 CLOSED, MOVED, RULE_OFF, SITE_ARCHIVED = "obligation_closed", "date_moved", "rule_switched_off", "site_archived"
@@ -63,9 +64,10 @@ def taken_off_of(session: Session, sight: Sight, found: Sequence[Any]) -> list[T
     return [_taken_off(row, now) for row in found]
 
 
-def count_taken_off(session: Session, sight: Sight, since: dt.datetime, until: dt.datetime) -> int:
+def taken_off_asked(sight: Sight, since: dt.datetime, until: dt.datetime) -> Asked:
+    """Counts them."""
     ids = acts(sight, since, until).with_only_columns(AuditEvent.id).subquery()
-    return session.execute(select(func.count()).select_from(ids)).scalar_one()
+    return select(func.count()).select_from(ids)
 
 
 def acts(sight: Sight, since: dt.datetime, until: dt.datetime) -> Select[Any]:

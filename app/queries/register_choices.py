@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.acts import Role
 from app.models import Kind, Member, MemberSite, Post, Subject
+from app.queries.together import together
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,6 @@ def read_candidates(session: Session, org: int, today: dt.date, site_ids: Collec
     """The members who are there on this day and may see at least one of the sites."""
     limits: defaultdict[int, set[int]] = defaultdict(set)
     pairs = select(MemberSite.member_id, MemberSite.site_id).where(MemberSite.org_id == org)
-    for member_id, site_id in session.execute(pairs):
-        limits[member_id].add(site_id)
     query = select(Member.id, Member.name).where(
         Member.org_id == org,
         Member.is_active,
@@ -69,7 +68,9 @@ def read_candidates(session: Session, org: int, today: dt.date, site_ids: Collec
         Member.left_on.is_(None) | (Member.left_on > today),
         Member.valid_until.is_(None) | (Member.valid_until >= today),
     )
-    present = session.execute(query.order_by(Member.name, Member.id))
+    limited, present = together(session, pairs, query.order_by(Member.name, Member.id))
+    for member_id, site_id in limited:
+        limits[member_id].add(site_id)
     found = [Candidate(row.id, row.name, frozenset(limits[row.id])) for row in present]
     return [one for one in found if any(one.may_see(site_id) for site_id in site_ids)]
 
@@ -80,7 +81,5 @@ def read_owners(session: Session, org: int) -> Owners:
     posts = select(Subject.owner_post_id).where(Subject.org_id == org)
     people = select(Member.id, Member.name).where(Member.org_id == org, Member.id.in_(members))
     functions = select(Post.id, Post.name).where(Post.org_id == org, Post.id.in_(posts))
-    return Owners(
-        [Named(*row) for row in session.execute(people.order_by(Member.name, Member.id))],
-        [Named(*row) for row in session.execute(functions.order_by(Post.name))],
-    )
+    found = together(session, people.order_by(Member.name, Member.id), functions.order_by(Post.name))
+    return Owners(*([Named(*row) for row in rows] for rows in found))

@@ -35,8 +35,7 @@ from app.queries.facts import (
     ClaimRow,
     DeliveryRow,
     Facts,
-    read_people,
-    read_register,
+    read_register_and_people,
     read_rows,
 )  # fmt: skip
 from app.queries.foretold import Difference, Foretold, difference, foretell
@@ -142,12 +141,13 @@ def read_rule_facts(session: Session, org: int, rule_id: int, subject_ids: Selec
     of_dates = and_(NotificationLedger.org_id == org, NotificationLedger.obligation_id.in_(open_dates))
     claims = select(NotificationLedger.id).where(of_dates)
     own = claims.where(NotificationLedger.rule_id == rule_id)
+    register, people = read_register_and_people(session, org, subject_ids)
     return Facts(
-        register=read_register(session, org, subject_ids),
+        register=register,
         claims=read_rows(session, org, NotificationLedger, ClaimRow, {"obligation_id": open_dates}),
         deliveries=read_rows(session, org, Delivery, DeliveryRow, {"claim_id": own}),
         answers=read_rows(session, org, Acknowledgement, AnswerRow, {"claim_id": claims}),
-        people=read_people(session, org),
+        people=people,
     )
 
 

@@ -21,6 +21,7 @@ from app.domain.thresholds import alert_day, follow_up, horizon, parse, sharpest
 from app.models import Acknowledgement, NotificationLedger, Obligation, Site, Subject
 from app.queries.days_off import DayOffLine, calendar_at, days_off
 from app.queries.rules import RuleLine
+from app.queries.together import together
 
 PENDING = and_(Obligation.filed_on.is_not(None), Obligation.filing_ended_on.is_(None))
 
@@ -38,14 +39,12 @@ def raised_at_once(session: Session, org: int, now: dt.datetime, rule: RuleLine)
     days = _days(session, org, now, rule)
     if not rule.is_active or not days:
         return 0
-    known = _known(session, org, rule.id)
-    tops = (
-        (row.subject_id, row.due_on, _top(rule.notices, row, days[row.site_id]))
-        for row in session.execute(_due(org, rule, days))
-    )
+    raised, due, filed = together(session, _known(org, rule.id), _due(org, rule, days), _asked(org, rule, days))
+    known = {(row.subject_id, row.due_on, row.threshold) for row in raised}
+    tops = ((row.subject_id, row.due_on, _top(rule.notices, row, days[row.site_id])) for row in due)
     asked = (
         (row.subject_id, row.due_on, follow_up(row.ask_again_on))
-        for row in session.execute(_asked(org, rule, days))
+        for row in filed
         if row.ask_again_on <= days[row.site_id].today
     )
     return sum(top[2] is not None and top not in known for top in (*tops, *asked))
@@ -131,11 +130,10 @@ def _top(notices: Sequence[str], row: Any, day: Day) -> str | None:
     return min(come, key=lambda notice: sharpest_first(notice, come[notice]), default=None)
 
 
-def _known(session: Session, org: int, rule_id: int) -> set[tuple[int, dt.date, str | None]]:
+def _known(org: int, rule_id: int) -> Any:
     """The alerts of open deadlines that this rule has raised or dealt with."""
     claim = NotificationLedger
     query = select(claim.subject_id, claim.due_on, claim.threshold).join(
         Obligation, and_(Obligation.org_id == claim.org_id, Obligation.id == claim.obligation_id)
     )
-    rows = session.execute(query.where(claim.org_id == org, claim.rule_id == rule_id, Obligation.closed_at.is_(None)))
-    return {(row.subject_id, row.due_on, row.threshold) for row in rows}
+    return query.where(claim.org_id == org, claim.rule_id == rule_id, Obligation.closed_at.is_(None))

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from app.domain.recipients import MEMBER
 from app.models import AuditEvent, Member, Subject
 from app.models.trail import OF_RULES
+from app.queries.together import together
 
 MOST = 50  # Events of one rule on its page, the last ones.
 
@@ -57,11 +58,8 @@ def read_versions(session: Session, org: int, rule_id: int) -> Versions:
     subjects = {number for one in events for side in _sides(one) for number in side.get("subjects") or ()}
     names = select(Member.id, Member.name).where(Member.org_id == org, Member.id.in_(people))
     references = select(Subject.id, Subject.reference).where(Subject.org_id == org, Subject.id.in_(subjects))
-    return Versions(
-        events,
-        {str(number): name for number, name in session.execute(names)},
-        dict(session.execute(references).all()),
-    )
+    people_named, entries = together(session, names, references)
+    return Versions(events, {str(row[0]): row[1] for row in people_named}, {row[0]: row[1] for row in entries})
 
 
 def _sides(event: RuleEvent) -> list[Mapping[str, Any]]:

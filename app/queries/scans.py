@@ -13,6 +13,7 @@ from app.models import AuditEvent, Member, ScanRun
 from app.models.ledger import GAP, GAP_EXPLAINED, LOOKED_UNTIL
 from app.queries.keyset import PAGE, Cursor, Page, instant_of, micros, page_of
 from app.queries.sight import Sight
+from app.queries.together import together
 from app.wording import gettext
 
 MOST_GAPS = 100  # Of one period: with more of them the watch has another trouble.
@@ -83,9 +84,10 @@ def read_silences(session: Session, sight: Sight, since: dt.datetime) -> list[Si
     """The gaps that ended after `since`, or have not ended; the latest first, and at most MOST_GAPS."""
     looks = _looks(sight.org, since).subquery()
     gaps = select(looks.c.before, looks.c.started_at).where(looks.c.started_at - looks.c.before > GAP)
-    found = session.execute(gaps.order_by(looks.c.started_at.desc()).limit(MOST_GAPS))
+    latest = select(func.max(LOOKED_UNTIL)).where(ScanRun.org_id == sight.org, IS_LOOK)
+    found, looked = together(session, gaps.order_by(looks.c.started_at.desc()).limit(MOST_GAPS), latest)
     silences = [Silence(before, started_at, started_at - before) for before, started_at in found]
-    last = session.execute(select(func.max(LOOKED_UNTIL)).where(ScanRun.org_id == sight.org, IS_LOOK)).scalar_one()
+    last = looked.scalar_one()
     if last is not None and sight.now - last > GAP:
         silences.insert(0, Silence(last, None, sight.now - last))
     said = read_explanations(session, sight.org) if silences else {}
@@ -105,5 +107,5 @@ def _looks(org: int, since: dt.datetime) -> Any:
     """Each look since then, beside the end of the look before it."""
     of_period: ColumnElement[bool] = and_(ScanRun.org_id == org, IS_LOOK, ScanRun.started_at >= since)
     first = select(func.max(LOOKED_UNTIL)).where(ScanRun.org_id == org, IS_LOOK, ScanRun.started_at < since)
-    before = func.lag(LOOKED_UNTIL).over(order_by=(ScanRun.started_at, ScanRun.id))
+    before = func.lag(LOOKED_UNTIL, type_=LOOKED_UNTIL.type).over(order_by=(ScanRun.started_at, ScanRun.id))
     return select(ScanRun.started_at, func.coalesce(before, first.scalar_subquery()).label("before")).where(of_period)

@@ -18,9 +18,11 @@ from app.domain.errors import UnusableZone
 from app.domain.mail_hours import Rest
 from app.models import Account, AuditEvent, Delivery, Kind, Member, MemberSite, Post, Site, SitePost, Subject
 from app.queries.name_pages import NamePage, page
+from app.queries.together import Asked, Found, together
 
 NOT_ARRIVED = (State.failed, State.bounced)
 SIGN_INS_FOR = dt.timedelta(days=90)  # How far back the trail is read for a last sign-in.
+MEMBER_ACTOR = "member:"  # Before the number of a member who did something.
 
 
 @dataclass(frozen=True)
@@ -214,9 +216,11 @@ def _person_lines(session: Session, org: int, now: dt.datetime, rows: Sequence[A
     )
     limits = limits.where(MemberSite.org_id == org, MemberSite.member_id.in_(ids)).order_by(Site.name)
     names: defaultdict[int, dict[int, str]] = defaultdict(dict)
-    for member_id, site_id, name in session.execute(limits):
+    limited, signed_in, mailed = together(session, limits, _last_sign_ins(org, now, ids), mail_faults_asked(org, ids))
+    for member_id, site_id, name in limited:
         names[member_id][site_id] = name
-    seen, faults = _last_sign_ins(session, org, now, ids), mail_faults(session, org, ids)
+    seen = {int(actor.removeprefix(MEMBER_ACTOR)): at for actor, at in signed_in}
+    faults = mail_faults_of(mailed)
     return [
         PersonLine(
             **row._mapping,
@@ -231,6 +235,11 @@ def _person_lines(session: Session, org: int, now: dt.datetime, rows: Sequence[A
 
 def mail_faults(session: Session, org: int, ids: Collection[int]) -> dict[int, str]:
     """By member, what became of the last e-mail to the address that they have now, where it did not arrive."""
+    return mail_faults_of(session.execute(mail_faults_asked(org, ids)))
+
+
+def mail_faults_asked(org: int, ids: Collection[int]) -> Asked:
+    """The select whose result `mail_faults_of` takes."""
     to_address = (Member.org_id == Delivery.org_id) & (Member.id == Delivery.recipient_id)
     to_address &= func.lower(Member.email) == func.lower(Delivery.sent_to)
     last = (
@@ -240,20 +249,23 @@ def mail_faults(session: Session, org: int, ids: Collection[int]) -> dict[int, s
         .where(Delivery.state.in_((State.delivered, *NOT_ARRIVED)))
         .group_by(Delivery.recipient_id)
     )
-    query = select(Delivery.recipient_id, Delivery.state).where(Delivery.org_id == org, Delivery.id.in_(last))
-    return {row[0]: row[1] for row in session.execute(query) if row[1] in NOT_ARRIVED}
+    return select(Delivery.recipient_id, Delivery.state).where(Delivery.org_id == org, Delivery.id.in_(last))
 
 
-def _last_sign_ins(session: Session, org: int, now: dt.datetime, ids: Collection[int]) -> dict[int, dt.datetime]:
+def mail_faults_of(rows: Found) -> dict[int, str]:
+    return {row[0]: row[1] for row in rows if row[1] in NOT_ARRIVED}
+
+
+def _last_sign_ins(org: int, now: dt.datetime, ids: Collection[int]) -> Asked:
     """Read from the trail, over its index by time."""
-    actors = {f"member:{member_id}": member_id for member_id in ids}
+    actors = [f"{MEMBER_ACTOR}{member_id}" for member_id in ids]
     query = select(AuditEvent.actor, func.max(AuditEvent.at)).where(
         AuditEvent.org_id == org,
         AuditEvent.at >= now - SIGN_INS_FOR,
         AuditEvent.type == "signed_in",
         AuditEvent.actor.in_(actors),
     )
-    return {actors[actor]: at for actor, at in session.execute(query.group_by(AuditEvent.actor))}
+    return query.group_by(AuditEvent.actor)
 
 
 def is_member(session: Session, org: int, address: str) -> bool:

@@ -17,7 +17,7 @@ from app.models import Member
 from app.operations.passwords import matches
 from app.queries.absences import away_today, read_summary
 from app.queries.answer_files import read_answer_files
-from app.queries.facts import read_facts, read_people, read_register
+from app.queries.facts import read_facts, read_register_and_people
 from app.queries.inspectors import kind_ids
 from app.queries.leaving import read_load
 from app.queries.owed import owed
@@ -45,11 +45,11 @@ def test_the_demo_fills_an_empty_database_and_again_adds_nothing(real_app: Flask
             assert owed(read_facts(session, place.org), now).count == 0
     quimeralia = everywhere[0].org
     with transaction(quimeralia) as session:
-        register = read_register(session, quimeralia)
+        register, people = read_register_and_people(session, quimeralia)
         assert len(register.sites) == len(SITES)
         assert len(register.rules) == len(RULES)
         assert len(register.subjects) > 90
-        gaps = counts(unwatched(register, read_people(session, quimeralia), now))
+        gaps = counts(unwatched(register, people, now))
         assert (gaps["draft"], gaps["no_rule"], gaps["nobody_to_tell"], gaps["paused"]) == (9, 1, 1, 1)
         replaced = """
           select o.number, n.number, a.file_name from document o join document n on n.org_id = :org and

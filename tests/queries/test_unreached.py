@@ -27,8 +27,7 @@ from app.queries.facts import (
     SiteRow,
     SubjectRow,
     ThresholdRow,
-    read_people,
-    read_register,
+    read_register_and_people,
 )  # fmt: skip
 from app.queries.unreached import Unheard, read_unreached, unreached
 from tests import factories
@@ -133,7 +132,7 @@ def test_an_address_from_which_the_last_mail_came_back_reaches_nobody(acme: Acme
 
     def foretold() -> list[tuple[str, Unheard]]:
         with acme.acting() as act:
-            facts = (read_register(act.session, act.org), read_people(act.session, act.org))
+            facts = read_register_and_people(act.session, act.org)
             return [(row.threshold, row.why) for row in read_unreached(act.session, act.org, act.now, *facts)]
 
     with acme.watching() as act:

@@ -11,7 +11,6 @@ import datetime as dt
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from app.operations import people
@@ -197,41 +196,6 @@ def tell(site: Site, acme: Acme) -> None:
         factories.subject(act, "P-1", DUE, owner_member_id=act.run("select id from member").scalar_one())
         factories.rule(act, thresholds=("30d",), to=("owner",))
     site.tick(acme)
-
-
-COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}  # The rules that a colour scheme can break.
-
-
-def test_every_page_is_clean_for_axe(site: Site, tab: OpenTab, acme: Acme) -> None:
-    tell(site, acme)
-    one = tab()
-    one.go("/")
-    hand = Mouse(one.page)
-    sign_in(hand, ADMIN)
-    one.go("/o/acme/inbox")
-    hand.press("Got it")
-    expect(one.page.get_by_text("You: Got it")).to_be_visible()
-    with acme.acting() as act:
-        claim = act.run("select id from notification_ledger where standing = 'open'").scalar_one()
-        subject = act.run("select id from subject").scalar_one()
-        rule = act.run("select id from alert_rule").scalar_one()
-    paths = [
-        "", "register", f"register/{subject}", "register/new", f"register/{subject}/edit", "rules", "rules/new",
-        f"rules/{rule}", f"rules/{rule}/edit", "inbox", f"inbox/{claim}", "evidence", "evidence/alerts",
-        f"evidence/alerts/{claim}", "evidence/undelivered", "evidence/missing", "evidence/silent", "evidence/checks",
-        "evidence/off-the-watch", "settings", "settings/sites", "settings/kinds", "settings/people", "settings/posts",
-    ]  # fmt: skip
-    axe, found = Axe(), {}
-    for scheme, options in (("light", {}), ("dark", COLOURS)):
-        one.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        for path in paths:
-            answer = one.page.goto(f"{site.url}/o/acme/{path}")
-            assert answer is not None
-            assert answer.status == 200, path
-            result = axe.run(one.page, options=options)
-            if result.violations_count:
-                found[f"{path} ({scheme})"] = [violation["id"] for violation in result.response["violations"]]
-    assert found == {}
 
 
 def test_h27_back_shows_a_page_and_the_filter_agrees(site: Site, tab: OpenTab, acme: Acme) -> None:

@@ -139,18 +139,20 @@ class Page:
 
     lines: Sequence[Line]
     after: str | None
+    is_first: bool
 
 
 def read_page(session: Session, sight: Sight, filters: Filters, after: str = "") -> Page:
     """The lines that the person sees and asks for. An `after` that cannot be read is the beginning."""
     entries = _entries(sight, filters)
     query = select(entries).where(*_conditions(session, sight, filters, entries))
-    if (key := read_key(after)) is not None:
+    key = read_key(after)
+    if key is not None:
         query = query.where(_beyond(entries, key, filters.descending))
     found = session.execute(query.order_by(*_in_order(filters, entries)).limit(PAGE + 1)).all()
     lines = [_line(dict(row._mapping), sight) for row in found[:PAGE]]
     lines = _with_papers(session, sight, filters.text.strip(), _told(session, sight, lines))
-    return Page(lines, _key_of(dict(found[PAGE - 1]._mapping)) if len(found) > PAGE else None)
+    return Page(lines, _key_of(dict(found[PAGE - 1]._mapping)) if len(found) > PAGE else None, key is None)
 
 
 def read_lines(

@@ -107,7 +107,7 @@ def test_the_sentences_are_found() -> None:
     assert (None, "EEEE, d MMMM y", None) in ASKED
     assert ("role", "Inspector", None) in ASKED
     assert len(WANTED) > 60
-    assert TRANSLATED == ["es"]
+    assert "es" in TRANSLATED
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -175,7 +175,7 @@ def test_a_sentence_within_another_call_is_asked_for_too(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("locale", "language"),
     [("es", "es"), ("es-MX", "es"), ("ES_es", "es"), ("es_ES.UTF-8", "es"), ("en", "en"), ("en-US", "en"),
-     ("pt", "en"), ("", "en"), ("../es", "en"), ("es/../es", "en"), ("estonian", "en")],
+     ("xx", "en"), ("", "en"), ("../es", "en"), ("es/../es", "en"), ("estonian", "en")],
 )  # fmt: skip
 def test_a_locale_finds_its_language_or_english(locale: str, language: str) -> None:
     assert wording_of(locale).language == language

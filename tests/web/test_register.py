@@ -179,8 +179,10 @@ def test_pages_show_every_entry_once(staffed: Acme, browser: SignIn, sort: str, 
             if number % 10 == 0:
                 factories.subject(act, f"E-{number:03}/1", march(3), part_of_id=whole.id, title="Part")
     person, address, seen = browser(OFFICER), f"{LIST}?sort={sort}{order}", list[str]()
-    for _ in range(3):
+    for says in ("The first entries of this list", "Further entries of this list", "Further entries of this list"):
         page = person.get(address).text
+        assert f"<caption>{says}" in page
+        assert ("Back to the first entries" in page) is says.startswith("Further")
         seen += references(page)
         more = re.search(r'class="more"><a href="([^"]+)"', page)
         address = unescape(more[1]) if more else ""
@@ -194,7 +196,9 @@ def test_pages_show_every_entry_once(staffed: Acme, browser: SignIn, sort: str, 
 @pytest.mark.parametrize("after", ["x", "[]", '["a","b",1,0,"c","d",99999999999999999999]', '["a"]', "null", "1e9"])
 def test_a_page_that_cannot_be_read_is_the_first(filled: Acme, browser: SignIn, after: str) -> None:
     assert len(references(browser(OFFICER).get(LIST).text)) == 9
-    assert len(references(browser(OFFICER).get(f"{LIST}?after={after}").text)) == 9
+    page = browser(OFFICER).get(f"{LIST}?after={after}").text
+    assert len(references(page)) == 9
+    assert "Back to the first entries" not in page
 
 
 def test_htmx_gets_the_lines_alone_and_history_the_whole_page(filled: Acme, browser: SignIn) -> None:

@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: setup browser test lint types run long chaos libreoffice bench lock clean
+.PHONY: setup browser test lint types run long chaos libreoffice screenshots bench lock clean
 
 setup: .venv/made
 	@$(MAKE) --no-print-directory browser || echo "make: no browser, so the browser tests cannot run: install chromium" >&2
@@ -57,6 +57,10 @@ libreoffice: setup
 			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui >/dev/null; } \
 		|| { echo "make: install LibreOffice (Debian: libreoffice-calc-nogui), then try again" >&2; exit 1; }
 	$(BIN)/python -m pytest -m libreoffice tests/libreoffice
+
+# Twelve pages of the demo on a phone and on a desk, as pictures in var/screenshots, for whoever judges how they look.
+screenshots: setup browser
+	$(BIN)/python -m bench.screenshots
 
 # Ratios, measured side by side in one run; see docs/operating.md for what they were.
 bench: setup

@@ -57,7 +57,10 @@ def wider(page: Page) -> int:
 def test_every_page_is_clean_for_axe_and_fits_a_small_phone(
     site: Site, tab: OpenTab, own: Furnished, theme: str, language: str, which: int
 ) -> None:
-    """Each page in both themes and both languages, as the first and as the last of the roles that may see it."""
+    """Each page of an organisation twice: light in English as the first of its roles, dark in Spanish as the last.
+
+    Not seen: the other two pairs, the roles between, the pages outside an organisation, refused forms.
+    """
     speak(own, language)
     axe, found, seen, tabs = Axe(), {}, 0, {role: tab().page for role in ROLES}
     for role, page in tabs.items():

@@ -41,12 +41,8 @@ def read_held(session: Session, sight: Sight, after: Cursor | None) -> Page[Held
     return page_of([Held(*row) for row in session.execute(query)], lambda row: (0, row.id))
 
 
-def count_held(session: Session, org: int) -> int:
-    """All that is held for the organisation, at the sites out of sight, too: it is let go together."""
-    return session.execute(all_held(org)).scalar_one()
-
-
 def all_held(org: int) -> Select[int]:
+    """Counts all that is held for the organisation, at the sites out of sight, too: it is let go together."""
     return select(func.count()).select_from(Delivery).where(Delivery.org_id == org, Delivery.state == State.held)
 
 
